@@ -1,0 +1,3 @@
+//! The talaria binary: arguments, one-shot mode, interactive session.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Every environment variable the program reads, by name.

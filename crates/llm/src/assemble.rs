@@ -1,0 +1,1 @@
+//! Joins deltas into one completion.

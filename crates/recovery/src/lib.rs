@@ -1,0 +1,21 @@
+//! What to do after a failure, decided on plain data.
+//!
+//! A [`Failure`] is what an adapter saw; [`classify`] gives it its
+//! [`ErrorKind`]; the rows of [`chain`] recognise it and name the cure as a
+//! [`Remedy`]; the [`Ledger`] counts how often each row fired, so that every
+//! sequence of failures ends. Nothing here performs a cure, waits, or knows the
+//! time. [`empty`] is the same idea for answers with nothing in them.
+
+pub mod backoff;
+pub mod chain;
+pub mod classify;
+pub mod empty;
+mod failure;
+mod ledger;
+mod remedy;
+
+pub use chain::decide;
+pub use failure::{Failure, Limits, Partial, Phase, RequestFacts};
+pub use ledger::{Budget, Ledger};
+pub use remedy::{Decision, Remedy, Situation};
+pub use talaria_types::{ErrorKind, Rewrite};

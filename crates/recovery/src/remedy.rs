@@ -1,0 +1,73 @@
+//! What can be done about a failure, as data.
+
+use serde::{Deserialize, Serialize};
+use talaria_types::Rewrite;
+
+/// The cure a row names. The turn turns it into its next step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remedy {
+    /// Repair the outgoing copy and call again; kept for the session.
+    Rewrite(Rewrite),
+    /// Compress the history and call again.
+    Compact {
+        /// The window the provider stated; the known one stays when absent.
+        window: Option<u64>,
+    },
+    /// Fetch a fresh token for the credential in use and call again.
+    RefreshCredential,
+    /// Take the next credential of the pool and call again.
+    RotateCredential,
+    /// Go to the next provider of the fallback chain.
+    SwitchProvider,
+    /// Drop all connections, wait this long and call again.
+    RebuildTransport {
+        /// Milliseconds.
+        wait_ms: u64,
+    },
+    /// Wait this long and call again.
+    Wait {
+        /// Milliseconds.
+        wait_ms: u64,
+    },
+    /// Call again at once.
+    Retry,
+    /// Go on from the text that had arrived, as after an answer cut at its length.
+    Continue,
+    /// Take the text that had arrived as the answer, marked partial.
+    KeepPartial,
+    /// Nothing helps.
+    GiveUp,
+}
+
+/// One decision: which row, what, and how often that may still be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The row's name.
+    pub row: String,
+    /// The cure.
+    pub remedy: Remedy,
+    /// Which attempt of this row it is, from 1.
+    pub attempt: u32,
+    /// How many this row may have.
+    pub limit: u32,
+}
+
+/// What a row may know besides the failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Situation {
+    /// Providers left in the fallback chain.
+    pub fallbacks_left: u32,
+    /// The pool holds another usable credential.
+    pub can_rotate: bool,
+    /// The credential in use can be refreshed.
+    pub can_refresh: bool,
+    /// `agent.api_max_retries`.
+    pub max_retries: u32,
+    /// `compression.enabled`.
+    pub may_compact: bool,
+    /// Entropy for jitter, drawn by the driver.
+    pub entropy: u64,
+    /// Milliseconds of the turn's waiting that are left.
+    pub patience_ms: u64,
+}

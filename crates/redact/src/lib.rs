@@ -1,0 +1,1 @@
+//! Finds and masks secrets by a table of vendor shapes.

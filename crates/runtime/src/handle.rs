@@ -1,0 +1,31 @@
+//! What a face holds of a session.
+
+use talaria_types::{Envelope, Op, SessionId};
+use tokio::sync::mpsc;
+
+/// A session's events, in order; ends when the actor does.
+pub type Events = mpsc::UnboundedReceiver<Envelope>;
+
+/// A running session.
+pub struct SessionHandle {
+    ops: mpsc::UnboundedSender<Op>,
+    events: Option<Events>,
+    id: SessionId,
+}
+
+impl SessionHandle {
+    /// Asks something of the session; does nothing when its actor has ended.
+    pub fn send(&self, op: Op) {
+        let _ = self.ops.send(op);
+    }
+
+    /// The events; there is one listener, the first to ask.
+    pub fn events(&mut self) -> Option<Events> {
+        self.events.take()
+    }
+
+    /// The id it was opened under (a compression moves it; the events say so).
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+}

@@ -1,0 +1,22 @@
+//! Everything that was said and done, kept.
+//!
+//! [`SessionStore`] is what the engine needs of a store; [`sqlite`] is the one
+//! that keeps it in `state.db`, in the shape of Hermes 0.19, so that either
+//! program opens what the other wrote. Rows are appended and never edited; only
+//! the `active` and `compacted` flags of a message may change, and only the
+//! user's own `delete` and `prune` erase.
+
+mod error;
+mod rows;
+pub mod sqlite;
+mod store;
+
+pub use error::StoreError;
+pub use rows::{
+    CallJournal, CallState, Hit, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, SearchQuery,
+    SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, UsageRow,
+};
+pub use store::SessionStore;
+
+/// The result of a store call.
+pub type Result<T> = std::result::Result<T, StoreError>;

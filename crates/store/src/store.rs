@@ -1,0 +1,103 @@
+//! What the engine needs of a store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
+
+use crate::{
+    CallJournal, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, SearchQuery, SearchResults,
+    SessionRow, SessionTotals, StoreStats, TurnRecord, UsageRow,
+};
+
+/// A store of sessions.
+///
+/// Calls block, for microseconds as a rule and for seconds while another
+/// process writes; an async caller moves them to a blocking thread. What a call
+/// has returned `Ok` for is on the disk.
+pub trait SessionStore: Send + Sync {
+    // Sessions
+
+    /// Adds a session. An id that exists is left as it is, save for fields that are NULL there.
+    fn create_session(&self, new: &NewSession) -> Result<()>;
+    /// One session's row.
+    fn session(&self, id: &SessionId) -> Result<Option<SessionRow>>;
+    /// Finds a session by id, unique prefix of an id, or title (the newest `#n` of it), in this order.
+    fn resolve(&self, name: &str) -> Result<SessionId>;
+    /// The live end of a session's lineage: compressions followed forward.
+    fn tip(&self, id: &SessionId) -> Result<SessionId>;
+    /// The sessions of a lineage from its root to `id`.
+    fn lineage(&self, id: &SessionId) -> Result<Vec<SessionId>>;
+    /// The session used last from `source` (any when absent), machine-made ones left out.
+    fn newest(&self, source: Option<&str>) -> Result<Option<SessionId>>;
+    /// Ends a session; the first reason stays.
+    fn end_session(&self, id: &SessionId, reason: &str, at: Timestamp) -> Result<()>;
+    /// Opens an ended session again.
+    fn reopen(&self, id: &SessionId) -> Result<()>;
+    /// Gives a session a title, or takes it away.
+    fn set_title(&self, id: &SessionId, title: Option<&str>) -> Result<()>;
+    /// Stores a rebuilt system prompt.
+    fn set_system_prompt(&self, id: &SessionId, prompt: &str) -> Result<()>;
+    /// Stores `model` and `model_config` after the person changed the model.
+    fn set_model(&self, id: &SessionId, model: &str, config: &serde_json::Value) -> Result<()>;
+    /// Adds tokens and money.
+    fn add_usage(&self, id: &SessionId, usage: &UsageRow, at: Timestamp) -> Result<()>;
+    /// Tokens and money of the whole lineage of a session.
+    fn totals(&self, id: &SessionId) -> Result<SessionTotals>;
+    /// A copy of the live messages as a new session whose parent is `from`; both stay open to go on.
+    fn branch(&self, from: &SessionId, new: &NewSession) -> Result<u64>;
+
+    // Messages
+
+    /// Appends rows in one transaction and gives their ids.
+    fn append(&self, session: &SessionId, messages: &[Arc<Message>], at: Timestamp)
+    -> Result<Vec<MessageId>>;
+    /// The live messages of a session, oldest first: what the next request starts from.
+    fn live(&self, session: &SessionId) -> Result<Vec<StoredMessage>>;
+    /// Every message of one session, hidden and rewound ones included.
+    fn all(&self, session: &SessionId) -> Result<Vec<StoredMessage>>;
+    /// Every message of a lineage by its original row, copies left out.
+    fn full(&self, session: &SessionId) -> Result<Vec<StoredMessage>>;
+    /// Originals by id; an unknown id is simply not in the answer.
+    fn recall(&self, ids: &[MessageId]) -> Result<Vec<StoredMessage>>;
+    /// Takes the newest `turns` user turns out of what is sent (`/undo`); gives how many rows.
+    fn rewind(&self, session: &SessionId, turns: u32) -> Result<u64>;
+
+    // The running turn
+
+    /// Writes how far a call has come.
+    fn journal(&self, entry: &CallJournal, at: Timestamp) -> Result<()>;
+    /// Calls of a session that have no result row yet, oldest first.
+    fn open_calls(&self, session: &SessionId) -> Result<Vec<CallJournal>>;
+    /// Appends records of a turn.
+    fn record(&self, records: &[TurnRecord], at: Timestamp) -> Result<()>;
+    /// The records of a turn, oldest first.
+    fn records(&self, session: &SessionId, turn: &TurnId) -> Result<Vec<RecordRow>>;
+    /// The turns of a session that left records, oldest first.
+    fn turns(&self, session: &SessionId) -> Result<Vec<TurnId>>;
+    /// Tries to take the lease on a session's turns for `holder` (`pid:start:nonce`, so that a dead holder shows).
+    fn acquire_lease(&self, session: &SessionId, holder: &str, now: Timestamp) -> Result<LeaseOutcome>;
+    /// Gives the lease back.
+    fn release_lease(&self, session: &SessionId, holder: &str) -> Result<()>;
+
+    // Everything
+
+    /// Lineages, newest first.
+    fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>>;
+    /// Full-text search over every message.
+    fn search(&self, query: &SearchQuery) -> Result<SearchResults>;
+    /// Erases a session with its messages, on the user's word.
+    fn delete(&self, id: &SessionId) -> Result<()>;
+    /// Erases ended sessions that were last used before `before`; gives how many.
+    fn prune(&self, before: Timestamp, source: Option<&str>) -> Result<u64>;
+    /// Numbers of the whole store.
+    fn stats(&self) -> Result<StoreStats>;
+    /// A value of `state_meta`.
+    fn meta(&self, key: &str) -> Result<Option<String>>;
+    /// Sets a value of `state_meta`, or takes it away.
+    fn set_meta(&self, key: &str, value: Option<&str>) -> Result<()>;
+    /// Warnings that opening the store gave, for the person.
+    fn warnings(&self) -> Vec<String>;
+    /// The folder of image bytes.
+    fn images(&self) -> &Path;
+}

@@ -1,0 +1,1 @@
+//! Scripted model server, temporary homes, fixed clock, conformance suites.

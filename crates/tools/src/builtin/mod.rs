@@ -1,0 +1,1 @@
+//! The built-in tools, one file or folder each.

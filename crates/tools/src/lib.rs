@@ -1,0 +1,22 @@
+//! What the model may do: the registry of tools, the approval of commands, the
+//! executor that runs a batch of calls, and the built-in tools.
+//!
+//! A [`Tool`] has typed arguments whose doc comments are the schema the model
+//! reads. The [`Executor`] answers every call of a batch with exactly one
+//! result, in call order, whatever happens: an unknown name, bad JSON, a
+//! refusal, a panic, an interrupt. What it needs from its driver (the journal,
+//! consent, a place for events) is the [`Host`].
+
+pub mod approval;
+pub mod builtin;
+mod executor;
+mod host;
+mod registry;
+mod session;
+mod tool;
+
+pub use executor::{Batch, Executor};
+pub use host::{Host, JournalError, NullHost};
+pub use registry::{Registry, Selection, UnknownToolset};
+pub use session::{ToolSession, ToolSettings};
+pub use tool::{AnyTool, Tool, ToolContext, ToolError, ToolOutput};

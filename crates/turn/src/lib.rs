@@ -1,0 +1,1 @@
+//! Pure: the steps of one turn and their budgets.
