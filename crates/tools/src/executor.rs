@@ -28,7 +28,11 @@ pub struct Batch {
 impl Executor {
     /// Runs the tools of `selection` for `session`.
     pub fn new(registry: Arc<Registry>, selection: Selection, session: Arc<ToolSession>) -> Self {
-        Self { registry, selection, session }
+        Self {
+            registry,
+            selection,
+            session,
+        }
     }
 
     /// Forgets what the loop guard-rails counted; a new turn begins.

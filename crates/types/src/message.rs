@@ -96,7 +96,11 @@ impl Message {
 
     /// The result of call `id` of tool `name`.
     pub fn tool(id: impl Into<String>, name: impl Into<String>, content: impl Into<Content>) -> Self {
-        Self { tool_call_id: Some(id.into()), tool_name: Some(name.into()), ..Self::new(Role::Tool, content) }
+        Self {
+            tool_call_id: Some(id.into()),
+            tool_name: Some(name.into()),
+            ..Self::new(Role::Tool, content)
+        }
     }
 }
 
