@@ -23,12 +23,19 @@ pub(super) fn denied<'a>(command: &str, patterns: &'a [String]) -> Option<&'a st
             texts.push(format!("{} {}", call.wrappers.join(" "), words.join(" ")));
         }
     }
-    patterns.iter().map(String::as_str).find(|pattern| texts.iter().any(|text| matches(pattern, text)))
+    patterns
+        .iter()
+        .map(String::as_str)
+        .find(|pattern| texts.iter().any(|text| matches(pattern, text)))
 }
 
 /// A `*` stands for anything, slashes too; letters match in either case.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    let glob = GlobBuilder::new(pattern.trim()).case_insensitive(true).literal_separator(false).backslash_escape(true).build();
+    let glob = GlobBuilder::new(pattern.trim())
+        .case_insensitive(true)
+        .literal_separator(false)
+        .backslash_escape(true)
+        .build();
     match glob {
         Ok(glob) => glob.compile_matcher().is_match(text),
         // A pattern that is none means itself.
@@ -43,14 +50,23 @@ mod tests {
     #[test]
     fn a_denied_command_is_found_wherever_it_stands() {
         let patterns = ["echo forbidden*".to_owned(), "git push*".to_owned()];
-        for command in
-            ["echo forbidden thing", "true && echo forbidden", "sudo git push x", "bash -c 'git push'", "/usr/bin/git  push", "ECHO Forbidden"]
-        {
+        for command in [
+            "echo forbidden thing",
+            "true && echo forbidden",
+            "sudo git push x",
+            "bash -c 'git push'",
+            "/usr/bin/git  push",
+            "ECHO Forbidden",
+        ] {
             assert!(denied(command, &patterns).is_some(), "{command}");
         }
         for command in ["echo allowed", "echo 'git push'", "git pushover"] {
             let found = denied(command, &patterns);
-            assert_eq!(found, (command == "git pushover").then_some("git push*"), "{command}");
+            assert_eq!(
+                found,
+                (command == "git pushover").then_some("git push*"),
+                "{command}"
+            );
         }
     }
 

@@ -32,8 +32,7 @@ pub struct Refusal {
 }
 
 /// Keeps a model from trying the same thing in other words.
-const NO_RETRY: &str =
-    "Do not retry it, rephrase it or reach the same end another way; tell the user what you wanted to do and why.";
+const NO_RETRY: &str = "Do not retry it, rephrase it or reach the same end another way; tell the user what you wanted to do and why.";
 
 impl<'a> Gate<'a> {
     /// The gate of a running call.
@@ -59,12 +58,18 @@ impl<'a> Gate<'a> {
             sudo_password: std::env::var_os("SUDO_PASSWORD").is_some(),
         };
         let dangers = match judge(command, surroundings) {
-            Verdict::Block(reason) => return Err(blocked(&format!("this command {reason}, and such commands never run"))),
+            Verdict::Block(reason) => {
+                return Err(blocked(&format!(
+                    "this command {reason}, and such commands never run"
+                )));
+            }
             Verdict::Allow => Vec::new(),
             Verdict::Ask(dangers) => dangers,
         };
         if let Some(pattern) = deny::denied(command, &self.settings.deny) {
-            return Err(blocked(&format!("the user's configuration denies commands like {pattern:?}")));
+            return Err(blocked(&format!(
+                "the user's configuration denies commands like {pattern:?}"
+            )));
         }
         if self.settings.yolo || self.grants.is_yolo() || self.settings.approval_mode == Mode::Off {
             return Ok(());
@@ -82,11 +87,20 @@ impl<'a> Gate<'a> {
     /// Only a command of one program: a pattern must not let through what is appended to it.
     fn is_listed(&self, command: &str) -> bool {
         let simple = !command.contains(['|', '&', ';', '<', '>', '`', '\n']) && !command.contains("$(");
-        simple && self.settings.allowlist.iter().any(|pattern| deny::matches(pattern, command.trim()))
+        simple
+            && self
+                .settings
+                .allowlist
+                .iter()
+                .any(|pattern| deny::matches(pattern, command.trim()))
     }
 
     async fn decide(&self, tool: &str, command: &str, open: &[Danger]) -> Result<(), Refusal> {
-        let reason = open.iter().map(|danger| danger.reason).collect::<Vec<_>>().join("; ");
+        let reason = open
+            .iter()
+            .map(|danger| danger.reason)
+            .collect::<Vec<_>>()
+            .join("; ");
         if self.settings.approval_mode == Mode::Smart
             && let Some(judge) = self.grants.judge()
         {
@@ -94,7 +108,9 @@ impl<'a> Gate<'a> {
                 SmartVerdict::Approve => return Ok(()),
                 SmartVerdict::Deny(why) => {
                     let why = if why.is_empty() { reason } else { why };
-                    return Err(denied(&format!("the security reviewer refused this command ({why})")));
+                    return Err(denied(&format!(
+                        "the security reviewer refused this command ({why})"
+                    )));
                 }
                 SmartVerdict::Escalate => {}
             }
@@ -115,16 +131,26 @@ impl<'a> Gate<'a> {
             ApprovalAnswer::Once => {}
             ApprovalAnswer::Session => open.iter().for_each(|danger| self.grants.grant(*danger, false)),
             ApprovalAnswer::Always => open.iter().for_each(|danger| self.grants.grant(*danger, true)),
-            ApprovalAnswer::Deny => return Err(denied(&format!("the user did not approve this command ({reason})"))),
+            ApprovalAnswer::Deny => {
+                return Err(denied(&format!(
+                    "the user did not approve this command ({reason})"
+                )));
+            }
         }
         Ok(())
     }
 }
 
 fn blocked(why: &str) -> Refusal {
-    Refusal { status: "blocked", message: format!("BLOCKED: {why}. {NO_RETRY}") }
+    Refusal {
+        status: "blocked",
+        message: format!("BLOCKED: {why}. {NO_RETRY}"),
+    }
 }
 
 fn denied(why: &str) -> Refusal {
-    Refusal { status: "denied", message: format!("DENIED: {why}. It was not run. {NO_RETRY}") }
+    Refusal {
+        status: "denied",
+        message: format!("DENIED: {why}. It was not run. {NO_RETRY}"),
+    }
 }

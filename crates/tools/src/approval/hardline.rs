@@ -30,7 +30,11 @@ pub const HARDLINE: &[Hardline] = &[
         description: "deletes a system folder",
         example: "rm -rf /etc",
         look_alike: "rm -rf /tmp/etc",
-        found: |call| deletes(call, |path| SYSTEM_FOLDERS.contains(&path.strip_suffix("/*").unwrap_or(path))),
+        found: |call| {
+            deletes(call, |path| {
+                SYSTEM_FOLDERS.contains(&path.strip_suffix("/*").unwrap_or(path))
+            })
+        },
     },
     Hardline {
         key: "delete_home",
@@ -45,7 +49,8 @@ pub const HARDLINE: &[Hardline] = &[
         example: "mkfs.ext4 /dev/sda1",
         look_alike: "mkfs.ext4 --help",
         found: |call| {
-            let formats = call.program == "mkfs" || call.program.starts_with("mkfs.") || call.program == "mke2fs";
+            let formats =
+                call.program == "mkfs" || call.program.starts_with("mkfs.") || call.program == "mke2fs";
             formats && !call.args().is_empty() && !asks_for_help(call)
         },
     },
@@ -91,7 +96,9 @@ pub const HARDLINE: &[Hardline] = &[
         example: "sudo reboot",
         look_alike: "shutdown --help",
         found: |call| {
-            call.is(&["shutdown", "reboot", "halt", "poweroff"]) && !asks_for_help(call) && !call.has_option('c', "")
+            call.is(&["shutdown", "reboot", "halt", "poweroff"])
+                && !asks_for_help(call)
+                && !call.has_option('c', "")
         },
     },
     Hardline {
@@ -100,7 +107,11 @@ pub const HARDLINE: &[Hardline] = &[
         example: "init 0",
         look_alike: "init 3",
         found: |call| {
-            call.is(&["init", "telinit"]) && call.operands().iter().any(|word| matches!(word.text().as_str(), "0" | "6"))
+            call.is(&["init", "telinit"])
+                && call
+                    .operands()
+                    .iter()
+                    .any(|word| matches!(word.text().as_str(), "0" | "6"))
         },
     },
     Hardline {
@@ -111,7 +122,10 @@ pub const HARDLINE: &[Hardline] = &[
         found: |call| {
             let verbs = ["poweroff", "reboot", "halt", "kexec"];
             call.is(&["systemctl", "loginctl"])
-                && call.operands().first().is_some_and(|verb| verbs.contains(&verb.text().as_str()))
+                && call
+                    .operands()
+                    .first()
+                    .is_some_and(|verb| verbs.contains(&verb.text().as_str()))
         },
     },
 ];
@@ -121,16 +135,25 @@ pub(super) const FORK_BOMB: &str = "is a fork bomb";
 
 /// Why `scene` never runs.
 pub(super) fn blocked(scene: &Scene) -> Option<&'static str> {
-    if scene.multiplying.iter().any(|name| scene.calls.iter().any(|call| call.words.first().is_some_and(|word| word.text() == *name))) {
+    if scene.multiplying.iter().any(|name| {
+        scene
+            .calls
+            .iter()
+            .any(|call| call.words.first().is_some_and(|word| word.text() == *name))
+    }) {
         return Some(FORK_BOMB);
     }
     let local = scene.calls.iter().filter(|call| !call.is_remote());
-    local.flat_map(|call| HARDLINE.iter().filter(|row| (row.found)(call))).map(|row| row.description).next()
+    local
+        .flat_map(|call| HARDLINE.iter().filter(|row| (row.found)(call)))
+        .map(|row| row.description)
+        .next()
 }
 
 /// Folders without which the system does not run, and those of its users.
 const SYSTEM_FOLDERS: &[&str] = &[
-    "/home", "/root", "/etc", "/usr", "/var", "/bin", "/sbin", "/boot", "/lib", "/lib64", "/Users", "/System", "/Library",
+    "/home", "/root", "/etc", "/usr", "/var", "/bin", "/sbin", "/boot", "/lib", "/lib64", "/Users",
+    "/System", "/Library",
 ];
 
 fn deletes(call: &Call, target: fn(&str) -> bool) -> bool {
@@ -139,7 +162,10 @@ fn deletes(call: &Call, target: fn(&str) -> bool) -> bool {
         // Without a condition it deletes everything it is given.
         "find" if call.texts().any(|text| text == "-delete") => {
             let conditional = call.texts().any(|text| is_condition(&text));
-            let starts = call.args().iter().take_while(|word| !word.text().starts_with(['-', '(', '!']));
+            let starts = call
+                .args()
+                .iter()
+                .take_while(|word| !word.text().starts_with(['-', '(', '!']));
             !conditional && starts.into_iter().any(|word| target(&call.path(word)))
         }
         _ => false,
@@ -148,8 +174,9 @@ fn deletes(call: &Call, target: fn(&str) -> bool) -> bool {
 
 fn is_condition(text: &str) -> bool {
     const CONDITIONS: &[&str] = &[
-        "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin", "-atime", "-amin", "-ctime",
-        "-cmin", "-newer", "-size", "-empty", "-user", "-group", "-perm", "-nouser", "-nogroup", "-inum", "-links",
+        "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin", "-atime", "-amin",
+        "-ctime", "-cmin", "-newer", "-size", "-empty", "-user", "-group", "-perm", "-nouser", "-nogroup",
+        "-inum", "-links",
     ];
     CONDITIONS.contains(&text)
 }
@@ -159,7 +186,8 @@ fn is_device(word: &Word) -> bool {
 }
 
 fn asks_for_help(call: &Call) -> bool {
-    call.texts().any(|text| matches!(text.as_str(), "--help" | "--version" | "-V" | "-h") && call.args().len() == 1)
+    call.texts()
+        .any(|text| matches!(text.as_str(), "--help" | "--version" | "-V" | "-h") && call.args().len() == 1)
 }
 
 /// Processes that a `kill` is for; the first word with a dash is its signal when others follow.

@@ -21,6 +21,9 @@ mod shell;
 mod targets;
 pub mod url;
 
+#[cfg(test)]
+mod tests;
+
 pub use families::{FAMILIES, Family};
 pub use gate::{Gate, Refusal};
 pub use grants::{Grants, SmartJudge, SmartVerdict};
@@ -86,19 +89,33 @@ pub fn judge(command: &str, surroundings: Surroundings<'_>) -> Verdict {
     }
     let mut dangers: Vec<Danger> = families::found(&scene)
         .iter()
-        .map(|family| Danger { key: family.key, reason: family.description, may_keep: true })
+        .map(|family| Danger {
+            key: family.key,
+            reason: family.description,
+            may_keep: true,
+        })
         .collect();
     if let Some(reason) = scene.unreadable {
         // Consent to one command that nobody could read is no consent to the next.
-        dangers.push(Danger { key: "unreadable", reason, may_keep: false });
+        dangers.push(Danger {
+            key: "unreadable",
+            reason,
+            may_keep: false,
+        });
     }
-    if dangers.is_empty() { Verdict::Allow } else { Verdict::Ask(dangers) }
+    if dangers.is_empty() {
+        Verdict::Allow
+    } else {
+        Verdict::Ask(dangers)
+    }
 }
 
 /// `sudo -S`: a password is piped in, that is, guessed.
 fn reads_password(call: &Call) -> bool {
-    call.sudo_options.iter().any(|option| match option.strip_prefix("--") {
-        Some(long) => long == "stdin",
-        None => option.contains('S'),
-    })
+    call.sudo_options
+        .iter()
+        .any(|option| match option.strip_prefix("--") {
+            Some(long) => long == "stdin",
+            None => option.contains('S'),
+        })
 }

@@ -6,10 +6,17 @@ use crate::process::strip_escapes;
 
 /// `command` without escape sequences and NULs, look-alike letters replaced by the plain ones.
 pub(crate) fn normalize(command: &str) -> String {
-    if command.is_ascii() && !command.bytes().any(|byte| byte < 0x20 && byte != b'\n' && byte != b'\t') {
+    if command.is_ascii()
+        && !command
+            .bytes()
+            .any(|byte| byte < 0x20 && byte != b'\n' && byte != b'\t')
+    {
         return command.to_owned();
     }
-    let visible: String = strip_escapes(command).chars().filter(|c| !is_invisible(*c)).collect();
+    let visible: String = strip_escapes(command)
+        .chars()
+        .filter(|c| !is_invisible(*c))
+        .collect();
     visible.nfkc().collect()
 }
 

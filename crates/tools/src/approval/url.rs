@@ -137,7 +137,11 @@ mod tests {
 
     #[test]
     fn public_addresses_are_fetched() {
-        for url in ["https://example.com/a?b", "http://93.184.216.34/", "http://[2606:2800:220:1::1]/"] {
+        for url in [
+            "https://example.com/a?b",
+            "http://93.184.216.34/",
+            "http://[2606:2800:220:1::1]/",
+        ] {
             assert!(check(url, false).is_ok(), "{url}");
         }
     }
@@ -145,12 +149,29 @@ mod tests {
     #[test]
     fn every_spelling_of_a_private_address_is_refused() {
         for url in [
-            "http://127.0.0.1/", "http://0x7f.1/", "http://2130706433/", "http://017700000001/", "http://[::1]/",
-            "http://[::ffff:10.0.0.1]/", "http://10.1.2.3", "http://192.168.0.1", "http://172.20.0.1", "http://100.64.0.1",
-            "http://0.0.0.0", "http://224.0.0.1", "http://[fe80::1]", "http://[fd12::1]", "http://localhost:8080",
-            "http://a.localhost.", "http://[64:ff9b::a00:1]/",
+            "http://127.0.0.1/",
+            "http://0x7f.1/",
+            "http://2130706433/",
+            "http://017700000001/",
+            "http://[::1]/",
+            "http://[::ffff:10.0.0.1]/",
+            "http://10.1.2.3",
+            "http://192.168.0.1",
+            "http://172.20.0.1",
+            "http://100.64.0.1",
+            "http://0.0.0.0",
+            "http://224.0.0.1",
+            "http://[fe80::1]",
+            "http://[fd12::1]",
+            "http://localhost:8080",
+            "http://a.localhost.",
+            "http://[64:ff9b::a00:1]/",
         ] {
-            assert!(matches!(check(url, false), Err(UrlRefusal::Private(_))), "{url} {:?}", check(url, false));
+            assert!(
+                matches!(check(url, false), Err(UrlRefusal::Private(_))),
+                "{url} {:?}",
+                check(url, false)
+            );
             assert!(check(url, true).is_ok(), "{url}");
         }
     }
@@ -158,8 +179,12 @@ mod tests {
     #[test]
     fn metadata_services_are_refused_even_where_private_ones_are_not() {
         for url in [
-            "http://169.254.169.254/latest", "http://metadata.google.internal/", "http://METADATA.goog./", "http://100.100.100.200/",
-            "http://[fd00:ec2::254]/", "http://[::ffff:169.254.169.254]/",
+            "http://169.254.169.254/latest",
+            "http://metadata.google.internal/",
+            "http://METADATA.goog./",
+            "http://100.100.100.200/",
+            "http://[fd00:ec2::254]/",
+            "http://[::ffff:169.254.169.254]/",
         ] {
             assert!(matches!(check(url, true), Err(UrlRefusal::Metadata(_))), "{url}");
         }
@@ -167,7 +192,10 @@ mod tests {
 
     #[test]
     fn other_schemes_and_nonsense_are_refused() {
-        assert_eq!(check("file:///etc/passwd", true), Err(UrlRefusal::Scheme("file".into())));
+        assert_eq!(
+            check("file:///etc/passwd", true),
+            Err(UrlRefusal::Scheme("file".into()))
+        );
         assert!(matches!(check("not a url", true), Err(UrlRefusal::Malformed(_))));
     }
 }

@@ -44,7 +44,12 @@ pub(crate) struct Captured {
 impl Capture {
     /// Captures into memory, and into `spill` what is too long to be shown.
     pub(crate) fn new(spill: PathBuf) -> Self {
-        Self { head: Vec::new(), tail: VecDeque::new(), total: 0, spill: Spill::new(spill) }
+        Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+            spill: Spill::new(spill),
+        }
     }
 
     /// Takes the next bytes.
@@ -79,19 +84,36 @@ impl Capture {
             let count = text.chars().count();
             if count <= SHOWN {
                 self.spill.discard();
-                return Captured { text, lines, file: None };
+                return Captured {
+                    text,
+                    lines,
+                    file: None,
+                };
             }
             let file = self.spill.keep();
             let cut = first_chars(&text, HEAD).to_owned();
-            let text = join(&cut, last_chars(&text, SHOWN - HEAD), (count - SHOWN) as u64, file.as_ref());
-            return Captured { text, lines, file: file.map(|(path, _)| path) };
+            let text = join(
+                &cut,
+                last_chars(&text, SHOWN - HEAD),
+                (count - SHOWN) as u64,
+                file.as_ref(),
+            );
+            return Captured {
+                text,
+                lines,
+                file: file.map(|(path, _)| path),
+            };
         }
         let (head, tail) = (plain(&self.head), plain(tail));
         let lines = count_lines(&head) + count_lines(&tail);
         let (head, tail) = (first_chars(&head, HEAD), last_chars(&tail, SHOWN - HEAD));
         let omitted = self.total.saturating_sub((head.len() + tail.len()) as u64);
         let file = self.spill.keep();
-        Captured { text: join(head, tail, omitted, file.as_ref()), lines, file: file.map(|(path, _)| path) }
+        Captured {
+            text: join(head, tail, omitted, file.as_ref()),
+            lines,
+            file: file.map(|(path, _)| path),
+        }
     }
 }
 
@@ -104,7 +126,11 @@ fn join(head: &str, tail: &str, omitted: u64, file: Option<&(PathBuf, bool)>) ->
     let place = match file {
         Some((path, false)) => format!("the whole output is saved in {}", path.display()),
         Some((path, true)) => {
-            format!("the first {} MiB are saved in {}", SPILL_BYTES >> 20, path.display())
+            format!(
+                "the first {} MiB are saved in {}",
+                SPILL_BYTES >> 20,
+                path.display()
+            )
         }
         None => "it could not be saved".to_owned(),
     };
@@ -112,13 +138,19 @@ fn join(head: &str, tail: &str, omitted: u64, file: Option<&(PathBuf, bool)>) ->
 }
 
 fn first_chars(text: &str, count: usize) -> &str {
-    text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .nth(count)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 /// The last `count` characters of `text`.
 pub(crate) fn last_chars(text: &str, count: usize) -> &str {
-    let Some(skip) = count.checked_sub(1) else { return "" };
-    text.char_indices().nth_back(skip).map_or(text, |(start, _)| &text[start..])
+    let Some(skip) = count.checked_sub(1) else {
+        return "";
+    };
+    text.char_indices()
+        .nth_back(skip)
+        .map_or(text, |(start, _)| &text[start..])
 }
 
 /// The file that holds the whole output.
@@ -139,7 +171,11 @@ enum State {
 
 impl Spill {
     fn new(path: PathBuf) -> Self {
-        Self { path, state: State::Unused, written: 0 }
+        Self {
+            path,
+            state: State::Unused,
+            written: 0,
+        }
     }
 
     fn begun(&self) -> bool {
@@ -156,7 +192,9 @@ impl Spill {
                 }
             };
         }
-        let State::Open(file) = &mut self.state else { return };
+        let State::Open(file) = &mut self.state else {
+            return;
+        };
         let room = usize::try_from(SPILL_BYTES - self.written).unwrap_or(usize::MAX);
         let fits = &bytes[..bytes.len().min(room)];
         if let Err(error) = file.write_all(fits) {
@@ -190,9 +228,17 @@ impl Spill {
 fn create(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     if let Some(folder) = path.parent() {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
     }
-    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
 }
 
 #[cfg(test)]
@@ -211,7 +257,14 @@ mod tests {
     fn a_short_output_is_shown_whole_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let seen = captured(folder.path(), &[b"one\n", b"two"]);
-        assert_eq!(seen, Captured { text: "one\ntwo".into(), lines: 2, file: None });
+        assert_eq!(
+            seen,
+            Captured {
+                text: "one\ntwo".into(),
+                lines: 2,
+                file: None
+            }
+        );
         assert!(!folder.path().join("results").exists());
     }
 

@@ -5,7 +5,10 @@
 /// carriage returns keeps its last state.
 pub(crate) fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    if !text.bytes().any(|byte| byte < 0x20 && byte != b'\n' && byte != b'\t' || byte == 0x7f || byte == 0xc2) {
+    if !text
+        .bytes()
+        .any(|byte| byte < 0x20 && byte != b'\n' && byte != b'\t' || byte == 0x7f || byte == 0xc2)
+    {
         return text.into_owned();
     }
     overwrite(&strip_escapes(&text))
@@ -66,8 +69,15 @@ fn overwrite(text: &str) -> String {
         }
         let line = line.trim_end_matches('\r');
         // A progress bar redraws its whole line; the last drawing is what is seen.
-        let line = line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or_default();
-        if line.contains('\u{8}') { out.push_str(&apply_backspaces(line)) } else { out.push_str(line) }
+        let line = line
+            .rsplit('\r')
+            .find(|part| !part.is_empty())
+            .unwrap_or_default();
+        if line.contains('\u{8}') {
+            out.push_str(&apply_backspaces(line))
+        } else {
+            out.push_str(line)
+        }
     }
     out
 }
@@ -93,7 +103,10 @@ mod tests {
     #[test]
     fn colours_titles_and_links_leave_only_their_text() {
         assert_eq!(plain(b"\x1b[1;31mred\x1b[0m\tplain"), "red\tplain");
-        assert_eq!(plain(b"\x1b]0;title\x07text\x1b]8;;http://x\x1b\\link"), "textlink");
+        assert_eq!(
+            plain(b"\x1b]0;title\x07text\x1b]8;;http://x\x1b\\link"),
+            "textlink"
+        );
         assert_eq!(plain(b"\x1b(Bascii\x1b7\x1b[?25l"), "ascii");
         assert_eq!(plain("\u{9b}31mred \u{e9}".as_bytes()), "red \u{e9}");
     }
@@ -106,7 +119,10 @@ mod tests {
 
     #[test]
     fn invalid_utf8_keeps_the_readable_part() {
-        assert_eq!(plain(b"\x97\xff caf\xe9 tail-ok\n"), "\u{fffd}\u{fffd} caf\u{fffd} tail-ok\n");
+        assert_eq!(
+            plain(b"\x97\xff caf\xe9 tail-ok\n"),
+            "\u{fffd}\u{fffd} caf\u{fffd} tail-ok\n"
+        );
     }
 
     #[test]

@@ -91,8 +91,13 @@ const TOOL_SECRETS: &[&str] = &[
 ];
 
 /// As the two above, by how they begin. `true`: never passed on.
-const PREFIXES: &[(&str, bool)] =
-    &[("OPENAI_", true), ("MODAL_", false), ("VERCEL_", false), ("EMAIL_", false), ("_HERMES_FORCE_", true)];
+const PREFIXES: &[(&str, bool)] = &[
+    ("OPENAI_", true),
+    ("MODAL_", false),
+    ("VERCEL_", false),
+    ("EMAIL_", false),
+    ("_HERMES_FORCE_", true),
+];
 
 /// A value under `_HERMES_FORCE_NAME` reaches commands as `NAME`, on the person's own word.
 const FORCE: &str = "_HERMES_FORCE_";
@@ -119,7 +124,9 @@ pub(crate) type Variables = BTreeMap<OsString, OsString>;
 pub(crate) fn is_kept_back(name: &str, settings: &ToolSettings) -> bool {
     let listed = |names: &[&str]| names.contains(&name);
     let prefixed = |always: bool| {
-        PREFIXES.iter().any(|(prefix, never)| *never == always && name.starts_with(prefix))
+        PREFIXES
+            .iter()
+            .any(|(prefix, never)| *never == always && name.starts_with(prefix))
     };
     let own = settings.secret_env.iter().any(|secret| secret == name);
     if own || listed(PROVIDER_KEYS) || prefixed(true) {
@@ -171,7 +178,11 @@ pub(crate) fn filtered(
 
 fn complete_path(variables: &mut Variables) {
     let path = variables.get(std::ffi::OsStr::new("PATH"));
-    let usual = |path: &OsString| path.as_bytes().split(|byte| *byte == b':').any(|dir| dir == b"/usr/bin");
+    let usual = |path: &OsString| {
+        path.as_bytes()
+            .split(|byte| *byte == b':')
+            .any(|dir| dir == b"/usr/bin")
+    };
     match path {
         Some(path) if usual(path) => {}
         Some(path) if !path.is_empty() => {

@@ -79,15 +79,30 @@ impl Running {
     /// # Errors
     /// When there are no more threads.
     pub(crate) fn new(started: Started, capture: Capture) -> io::Result<Self> {
-        let Started { pid, watched, output: reader, input, wait } = started;
-        let guard = Guard { pid, watched: Some(watched) };
+        let Started {
+            pid,
+            watched,
+            output: reader,
+            input,
+            wait,
+        } = started;
+        let guard = Guard {
+            pid,
+            watched: Some(watched),
+        };
         let (chunks, output) = mpsc::channel(8);
         let (end, ended) = oneshot::channel();
         thread("terminal-output", move || forward(reader, &chunks))?;
         thread("terminal-wait", move || {
             let _ = end.send(wait());
         })?;
-        Ok(Self { guard, output, _input: input, ended, capture })
+        Ok(Self {
+            guard,
+            output,
+            _input: input,
+            ended,
+            capture,
+        })
     }
 
     /// Waits for its end, at most for `limit` or until `cancel` fires.
@@ -156,5 +171,9 @@ fn forward(mut reader: Box<dyn Read + Send>, chunks: &mpsc::Sender<Vec<u8>>) {
 
 /// Starts a thread with a small stack.
 pub(crate) fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    std::thread::Builder::new().name(name.into()).stack_size(256 * 1024).spawn(work).map(drop)
+    std::thread::Builder::new()
+        .name(name.into())
+        .stack_size(256 * 1024)
+        .spawn(work)
+        .map(drop)
 }

@@ -67,7 +67,9 @@ impl Tree {
         if group_runs(self.leader) {
             return true;
         }
-        self.strays.iter().any(|stray| seen(*stray).is_some_and(|seen| !seen.dead))
+        self.strays
+            .iter()
+            .any(|stray| seen(*stray).is_some_and(|seen| !seen.dead))
     }
 
     /// Terminates, gives the tree `grace` to end, then kills what is left.
@@ -115,7 +117,10 @@ pub(crate) fn group_runs(leader: u32) -> bool {
 
 fn pid(raw: u32) -> Option<Pid> {
     // 0 and 1 would mean our own group and everybody.
-    i32::try_from(raw).ok().filter(|raw| *raw > 1).and_then(Pid::from_raw)
+    i32::try_from(raw)
+        .ok()
+        .filter(|raw| *raw > 1)
+        .and_then(Pid::from_raw)
 }
 
 fn descendants(root: u32, all: &[Seen]) -> Vec<Seen> {
@@ -135,7 +140,9 @@ fn descendants(root: u32, all: &[Seen]) -> Vec<Seen> {
 }
 
 fn processes() -> Vec<Seen> {
-    let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(folder) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
     folder
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -168,7 +175,15 @@ mod tests {
     #[test]
     fn a_process_name_with_parentheses_does_not_confuse_the_reader() {
         let seen = parse_stat(7, "7 (a) b (c) S 3 5 5 0 -1").unwrap();
-        assert_eq!(seen, Seen { pid: 7, parent: 3, group: 5, dead: false });
+        assert_eq!(
+            seen,
+            Seen {
+                pid: 7,
+                parent: 3,
+                group: 5,
+                dead: false
+            }
+        );
         assert!(parse_stat(7, "7 (sh) Z 3 5").unwrap().dead);
         assert_eq!(parse_stat(7, "nonsense"), None);
     }
@@ -176,7 +191,12 @@ mod tests {
     #[test]
     fn grandchildren_are_found_and_strangers_are_not() {
         let all: Vec<Seen> = [(2, 1, 2), (3, 2, 2), (4, 3, 4), (5, 1, 5)]
-            .map(|(pid, parent, group)| Seen { pid, parent, group, dead: false })
+            .map(|(pid, parent, group)| Seen {
+                pid,
+                parent,
+                group,
+                dead: false,
+            })
             .to_vec();
         let mut found: Vec<u32> = descendants(2, &all).iter().map(|seen| seen.pid).collect();
         found.sort_unstable();

@@ -84,7 +84,13 @@ impl Job {
     /// # Errors
     /// When there are no more threads.
     pub(crate) fn new(id: String, started: Started, options: JobOptions) -> io::Result<Arc<Self>> {
-        let Started { pid, watched, output, input, wait } = started;
+        let Started {
+            pid,
+            watched,
+            output,
+            input,
+            wait,
+        } = started;
         let inner = Inner {
             output: VecDeque::new(),
             cut: false,
@@ -100,7 +106,9 @@ impl Job {
             id,
             pid,
             options,
-            started_at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()),
+            started_at: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0.0, |since| since.as_secs_f64()),
             started: Instant::now(),
             inner: Mutex::new(inner),
             output_ended: Condvar::new(),
@@ -168,7 +176,10 @@ impl Job {
     pub(crate) async fn ended(&self) -> Status {
         let mut status = self.status.subscribe();
         // The sender lives in `self`, so the wait cannot fail.
-        let seen = status.wait_for(|status| *status != Status::Running).await.map(|status| *status);
+        let seen = status
+            .wait_for(|status| *status != Status::Running)
+            .await
+            .map(|status| *status);
         seen.unwrap_or(Status::Exited(-1))
     }
 
@@ -220,13 +231,20 @@ impl Job {
             .into_iter()
             .map(|lines| super::notice::matched(&self.id, &self.options.command, &lines))
             .collect();
-        let Status::Exited(code) = status else { return notices };
+        let Status::Exited(code) = status else {
+            return notices;
+        };
         if inner.told || !inner.watcher.notify_on_complete() {
             return notices;
         }
         inner.told = true;
         drop(inner);
-        notices.push(super::notice::completed(&self.id, &self.options.command, code, &self.preview(2000)));
+        notices.push(super::notice::completed(
+            &self.id,
+            &self.options.command,
+            code,
+            &self.preview(2000),
+        ));
         notices
     }
 

@@ -56,7 +56,9 @@ impl Launch {
         if self.script.len() <= LONGEST_ARGUMENT {
             return Ok(self.script.clone());
         }
-        let mut file = tempfile::Builder::new().prefix("script").tempfile_in(&self.folder)?;
+        let mut file = tempfile::Builder::new()
+            .prefix("script")
+            .tempfile_in(&self.folder)?;
         std::io::Write::write_all(&mut file, self.script.as_bytes())?;
         let (_, path) = file.keep()?;
         let quoted = super::memory::quote(&path.to_string_lossy());
@@ -77,5 +79,9 @@ fn setsid() -> Option<PathBuf> {
 
 /// Why a command cannot run in `cwd`.
 pub(crate) fn unusable(cwd: &Path) -> Option<String> {
-    if cwd.is_dir() { None } else { Some(format!("the folder {} does not exist", cwd.display())) }
+    if cwd.is_dir() {
+        None
+    } else {
+        Some(format!("the folder {} does not exist", cwd.display()))
+    }
 }

@@ -41,7 +41,12 @@ pub(crate) struct LeftBehind {
 /// The script that runs `command` after `exports`, and writes what is left behind to `state`, if any.
 ///
 /// The command begins on the first line, so that line numbers in error messages are its own.
-pub(crate) fn script(command: &str, exports: &Exports, state: Option<&Path>, init_files: &[PathBuf]) -> String {
+pub(crate) fn script(
+    command: &str,
+    exports: &Exports,
+    state: Option<&Path>,
+    init_files: &[PathBuf],
+) -> String {
     let mut script = String::with_capacity(command.len() + 200);
     for file in init_files {
         let file = quote(&file.to_string_lossy());
@@ -76,13 +81,17 @@ pub(crate) fn read(state: &str, given: &Variables, kept_back: impl Fn(&str) -> b
     }
     let mut seen = Vec::new();
     for statement in statements(dump) {
-        let Some((name, value)) = declared(&statement) else { continue };
+        let Some((name, value)) = declared(&statement) else {
+            continue;
+        };
         seen.push(name.to_owned());
         if NOT_KEPT.contains(&name) || kept_back(name) {
             continue;
         }
         let unchanged = value.is_some_and(|value| {
-            given.get(OsStr::new(name)).is_some_and(|given| given.to_str() == Some(value.as_str()))
+            given
+                .get(OsStr::new(name))
+                .is_some_and(|given| given.to_str() == Some(value.as_str()))
         });
         if !unchanged {
             exports.statements.insert(name.to_owned(), statement.clone());
@@ -91,7 +100,9 @@ pub(crate) fn read(state: &str, given: &Variables, kept_back: impl Fn(&str) -> b
     for name in given.keys().filter_map(|name| name.to_str()) {
         let gone = is_identifier(name) && !NOT_KEPT.contains(&name) && !seen.iter().any(|seen| seen == name);
         if gone {
-            exports.statements.insert(name.to_owned(), format!("unset {name}"));
+            exports
+                .statements
+                .insert(name.to_owned(), format!("unset {name}"));
         }
     }
     LeftBehind { cwd, exports }
@@ -154,7 +165,10 @@ fn unquoted(value: &str) -> Option<String> {
 }
 
 fn is_identifier(name: &str) -> bool {
-    let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let first = name
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     first && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
@@ -165,23 +179,38 @@ mod tests {
     use super::*;
 
     fn given(pairs: &[(&str, &str)]) -> Variables {
-        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect()
     }
 
     #[test]
     fn only_what_differs_from_the_given_environment_is_kept() {
         let dump = "/tmp/x\ndeclare -x A=\"1\"\ndeclare -x B=\"say \\\"hi\\\" \\$x\"\ndeclare -x PWD=\"/tmp/x\"\n\
                     declare -x NEW=\"two\nlines\"\ndeclare -x EMPTY\n";
-        let seen = read(dump, &given(&[("A", "1"), ("B", "say \"hi\" $x"), ("GONE", "x"), ("PWD", "/")]), |_| false);
+        let seen = read(
+            dump,
+            &given(&[("A", "1"), ("B", "say \"hi\" $x"), ("GONE", "x"), ("PWD", "/")]),
+            |_| false,
+        );
         assert_eq!(seen.cwd, Some("/tmp/x".into()));
         let kept: Vec<&str> = seen.exports.statements.values().map(String::as_str).collect();
-        assert_eq!(kept, ["declare -x EMPTY", "unset GONE", "declare -x NEW=\"two\nlines\""]);
+        assert_eq!(
+            kept,
+            ["declare -x EMPTY", "unset GONE", "declare -x NEW=\"two\nlines\""]
+        );
     }
 
     #[test]
     fn the_plain_shell_writes_its_exports_another_way() {
-        let seen = read("/\nexport A='1'\nexport B='x y'\n", &given(&[("A", "1")]), |_| false);
-        assert_eq!(seen.exports.statements.into_values().collect::<Vec<_>>(), ["export B='x y'"]);
+        let seen = read("/\nexport A='1'\nexport B='x y'\n", &given(&[("A", "1")]), |_| {
+            false
+        });
+        assert_eq!(
+            seen.exports.statements.into_values().collect::<Vec<_>>(),
+            ["export B='x y'"]
+        );
     }
 
     #[test]
@@ -193,7 +222,13 @@ mod tests {
     #[test]
     fn a_state_that_was_never_written_changes_nothing() {
         let seen = read("", &given(&[("A", "1")]), |_| false);
-        assert_eq!(seen, LeftBehind { cwd: None, exports: Exports::default() });
+        assert_eq!(
+            seen,
+            LeftBehind {
+                cwd: None,
+                exports: Exports::default()
+            }
+        );
     }
 
     proptest! {

@@ -33,7 +33,10 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// Looks for any of `patterns`, each within a line.
     pub(crate) fn new(patterns: Vec<String>, notify_on_complete: bool) -> Self {
-        let patterns = patterns.into_iter().filter(|pattern| !pattern.is_empty()).collect();
+        let patterns = patterns
+            .into_iter()
+            .filter(|pattern| !pattern.is_empty())
+            .collect();
         Self {
             patterns,
             notify_on_complete,
@@ -67,10 +70,16 @@ impl Watcher {
     }
 
     fn line(&mut self, line: &str, now: Instant) {
-        if !self.patterns.iter().any(|pattern| line.contains(pattern.as_str())) {
+        if !self
+            .patterns
+            .iter()
+            .any(|pattern| line.contains(pattern.as_str()))
+        {
             return;
         }
-        let over = self.window.is_none_or(|begun| now.duration_since(begun) >= WINDOW);
+        let over = self
+            .window
+            .is_none_or(|begun| now.duration_since(begun) >= WINDOW);
         if over {
             self.strikes = if self.held_back { self.strikes + 1 } else { 0 };
             self.held_back = false;
@@ -94,7 +103,11 @@ impl Watcher {
 
     /// The lines to tell now, if any.
     pub(crate) fn take(&mut self) -> Option<Vec<String>> {
-        if self.found.is_empty() { None } else { Some(std::mem::take(&mut self.found)) }
+        if self.found.is_empty() {
+            None
+        } else {
+            Some(std::mem::take(&mut self.found))
+        }
     }
 }
 

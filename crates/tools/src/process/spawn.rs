@@ -14,7 +14,12 @@ use super::launch::{Launch, shell_name};
 use super::watchdog::Watched;
 
 /// The terminal of a command, as large as Hermes' is.
-const TERMINAL: PtySize = PtySize { rows: 30, cols: 120, pixel_width: 0, pixel_height: 0 };
+const TERMINAL: PtySize = PtySize {
+    rows: 30,
+    cols: 120,
+    pixel_width: 0,
+    pixel_height: 0,
+};
 
 /// What a new process is connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +66,10 @@ fn on_pipes(launch: &Launch, input: Stdio) -> io::Result<Started> {
     // It holds the writing ends; without this the output would never end.
     drop(command);
     let pid = child.id();
-    let input = child.stdin.take().map(|input| Box::new(input) as Box<dyn Write + Send>);
+    let input = child
+        .stdin
+        .take()
+        .map(|input| Box::new(input) as Box<dyn Write + Send>);
     let wait = move || child.wait().map_or(-1, status_code);
     Ok(Started {
         pid,
@@ -96,9 +104,17 @@ fn on_terminal(launch: &Launch) -> Result<Started, Box<dyn std::error::Error + S
         // A shell that a signal ended is reported as 1; the signal's number is not told.
         status.map_or(-1, |status| i32::try_from(status.exit_code()).unwrap_or(-1))
     };
-    Ok(Started { pid, watched: Watched::new(pid), output, input: Some(input), wait: Box::new(wait) })
+    Ok(Started {
+        pid,
+        watched: Watched::new(pid),
+        output,
+        input: Some(input),
+        wait: Box::new(wait),
+    })
 }
 
 fn status_code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

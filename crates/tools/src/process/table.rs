@@ -88,19 +88,42 @@ impl ProcessTable {
         let folder = shell.folder()?;
         let state = folder.join("state");
         let variables = variables(session, pty);
-        let init = if shell.begun { Vec::new() } else { init_files(session.settings()) };
+        let init = if shell.begun {
+            Vec::new()
+        } else {
+            init_files(session.settings())
+        };
         let script = script(command, &shell.exports, Some(&state), &init);
-        let launch = Launch { script, cwd: cwd.to_owned(), variables, folder };
+        let launch = Launch {
+            script,
+            cwd: cwd.to_owned(),
+            variables,
+            folder,
+        };
         Ok(Prepared { launch, state })
     }
 
     /// Where the whole output of call `id` goes when it is too long to be shown.
     pub(crate) fn spill_file(&self, session: &ToolSession, id: &str) -> PathBuf {
         let plain = |text: &str| -> String {
-            text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' }).take(80).collect()
+            text.chars()
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
+                        c
+                    } else {
+                        '_'
+                    }
+                })
+                .take(80)
+                .collect()
         };
         // The home is private and lasts as long as the conversation that names the file.
-        let folder = session.settings().home.join("cache").join("outputs").join(plain(&session.id()));
+        let folder = session
+            .settings()
+            .home
+            .join("cache")
+            .join("outputs")
+            .join(plain(&session.id()));
         folder.join(format!("{}.txt", plain(id)))
     }
 
@@ -118,7 +141,9 @@ impl ProcessTable {
         let state = std::fs::read(&prepared.state).ok()?;
         let _ = std::fs::remove_file(&prepared.state);
         let state = String::from_utf8_lossy(&state);
-        let left = read(&state, &prepared.launch.variables, |name| is_kept_back(name, settings));
+        let left = read(&state, &prepared.launch.variables, |name| {
+            is_kept_back(name, settings)
+        });
         if left.cwd.is_some() {
             let mut shell = lock(&self.shell);
             shell.exports = left.exports;
@@ -142,10 +167,19 @@ impl ProcessTable {
         let mut shell = lock(&self.shell);
         let folder = shell.folder()?;
         // A background shell tells nothing back; its folder and exports are its own.
-        let init = if shell.begun { Vec::new() } else { init_files(session.settings()) };
+        let init = if shell.begun {
+            Vec::new()
+        } else {
+            init_files(session.settings())
+        };
         let script = script(&options.command, &shell.exports, None, &init);
         drop(shell);
-        let launch = Launch { script, cwd: cwd.to_owned(), variables: variables(session, pty), folder };
+        let launch = Launch {
+            script,
+            cwd: cwd.to_owned(),
+            variables: variables(session, pty),
+            folder,
+        };
         let wiring = if pty { Wiring::Terminal } else { Wiring::Piped };
         let started: Started = start(&launch, wiring)?;
         let job = Job::new(new_id()?, started, options)?;
@@ -229,13 +263,18 @@ fn init_files(settings: &ToolSettings) -> Vec<PathBuf> {
     if !settings.auto_source_bashrc || std::env::var_os("SHLVL").is_some() {
         return Vec::new();
     }
-    [".profile", ".bash_profile", ".bashrc"].iter().map(|file| home.join(file)).collect()
+    [".profile", ".bash_profile", ".bashrc"]
+        .iter()
+        .map(|file| home.join(file))
+        .collect()
 }
 
 fn new_id() -> std::io::Result<String> {
     let mut bytes = [0; 6];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-    Ok(bytes.iter().fold(String::from("proc_"), |id, byte| format!("{id}{byte:02x}")))
+    Ok(bytes
+        .iter()
+        .fold(String::from("proc_"), |id, byte| format!("{id}{byte:02x}")))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

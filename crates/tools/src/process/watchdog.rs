@@ -45,8 +45,10 @@ impl Drop for Watched {
 }
 
 fn tell(what: char, leader: u32) {
-    let mut pipe =
-        WATCHDOG.get_or_init(|| Mutex::new(start())).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pipe = WATCHDOG
+        .get_or_init(|| Mutex::new(start()))
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     // Without a watchdog commands still run; only a SIGKILL would orphan them.
     let told = pipe.as_mut().map(|pipe| writeln!(pipe, "{what} {leader}"));
     if let Some(Err(error)) = told {
@@ -90,7 +92,11 @@ mod tests {
             .unwrap();
         child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
-        String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]

@@ -8,12 +8,38 @@ use super::super::shell::{Call, SHELLS, Scene, is_c_flag};
 
 const FETCHERS: &[&str] = &["curl", "wget", "fetch", "aria2c", "http", "https", "xh"];
 const DATABASES: &[&str] = &[
-    "psql", "mysql", "mariadb", "sqlite3", "sqlite", "sqlcmd", "duckdb", "clickhouse-client", "cockroach", "pgcli", "mycli", "usql", "bq",
+    "psql",
+    "mysql",
+    "mariadb",
+    "sqlite3",
+    "sqlite",
+    "sqlcmd",
+    "duckdb",
+    "clickhouse-client",
+    "cockroach",
+    "pgcli",
+    "mycli",
+    "usql",
+    "bq",
 ];
 
 /// The interpreter a name stands for, versions left out: `python3.12` is `python`.
 fn interpreter(name: &str) -> Option<&'static str> {
-    const KNOWN: &[&str] = &["python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "osascript", "rscript", "tclsh"];
+    const KNOWN: &[&str] = &[
+        "python",
+        "pypy",
+        "perl",
+        "ruby",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "php",
+        "lua",
+        "osascript",
+        "rscript",
+        "tclsh",
+    ];
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     KNOWN.iter().find(|known| **known == bare).copied()
 }
@@ -23,10 +49,17 @@ fn runs_code(call: &Call) -> bool {
 }
 
 pub(in super::super) fn run_made_executable(call: &Call, scene: &Scene) -> bool {
-    let Some(program) = call.words.first() else { return false };
+    let Some(program) = call.words.first() else {
+        return false;
+    };
     let runs = program.text().contains('/').then(|| call.path(program));
-    let by_shell = call.is(SHELLS).then(|| call.operands().first().map(|file| call.path(file))).flatten();
-    let Some(file) = runs.or(by_shell) else { return false };
+    let by_shell = call
+        .is(SHELLS)
+        .then(|| call.operands().first().map(|file| call.path(file)))
+        .flatten();
+    let Some(file) = runs.or(by_shell) else {
+        return false;
+    };
     scene.calls.iter().any(|other| {
         let operands = other.operands();
         let makes = |mode: String| mode.contains('+') && mode.contains('x');
@@ -49,7 +82,9 @@ pub(in super::super) fn script_flag(call: &Call, _: &Scene) -> bool {
     // Behind the script's name they are the script's own options.
     call.texts()
         .take_while(|text| text.starts_with('-') && text != "-")
-        .any(|text| matches!(text.as_str(), "--eval" | "--print") || !text.starts_with("--") && text.contains(flags))
+        .any(|text| {
+            matches!(text.as_str(), "--eval" | "--print") || !text.starts_with("--") && text.contains(flags)
+        })
 }
 
 pub(in super::super) fn script_heredoc(call: &Call, _: &Scene) -> bool {
@@ -73,17 +108,27 @@ pub(in super::super) fn remote_script(call: &Call, _: &Scene) -> bool {
 }
 
 pub(in super::super) fn remote_substitution(call: &Call, _: &Scene) -> bool {
-    let fetches = call.args().iter().any(|word| word.programs().any(|name| FETCHERS.contains(&name)));
+    let fetches = call
+        .args()
+        .iter()
+        .any(|word| word.programs().any(|name| FETCHERS.contains(&name)));
     fetches && (runs_code(call) || call.is(&["source", ".", "eval"])) || names_fetched(call)
 }
 
 /// Whether the program itself is what a fetcher prints.
 fn names_fetched(call: &Call) -> bool {
-    call.words.first().is_some_and(|word| word.programs().any(|name| FETCHERS.contains(&name)))
+    call.words
+        .first()
+        .is_some_and(|word| word.programs().any(|name| FETCHERS.contains(&name)))
 }
 
 pub(in super::super) fn decoded_script(call: &Call, _: &Scene) -> bool {
-    let decodes = |name: &str| matches!(name, "base64" | "base32" | "xxd" | "openssl" | "tr" | "rev" | "gunzip" | "zcat" | "gzip");
+    let decodes = |name: &str| {
+        matches!(
+            name,
+            "base64" | "base32" | "xxd" | "openssl" | "tr" | "rev" | "gunzip" | "zcat" | "gzip"
+        )
+    };
     let piped = call.upstream.iter().any(|name| decodes(name));
     let filled_in = call.words.iter().any(|word| word.programs().any(decodes));
     let evaluates = call.is(&["eval", "source", "."]) || call.is(SHELLS);
@@ -95,10 +140,13 @@ pub(in super::super) fn windows(call: &Call, _: &Scene) -> bool {
     let any = |test: fn(&str) -> bool| words.iter().any(|word| test(word));
     match call.program.as_str() {
         "powershell" | "powershell.exe" | "pwsh" => {
-            any(|word| word.len() >= 3 && "-encodedcommand".starts_with(word)) || any(|word| word.contains("remove-item"))
+            any(|word| word.len() >= 3 && "-encodedcommand".starts_with(word))
+                || any(|word| word.contains("remove-item"))
         }
         "del" | "erase" | "rd" | "rmdir" => any(|word| word == "/s"),
-        "cmd" | "cmd.exe" => any(|word| word == "/s") && any(|word| matches!(word, "del" | "rd" | "rmdir" | "erase")),
+        "cmd" | "cmd.exe" => {
+            any(|word| word == "/s") && any(|word| matches!(word, "del" | "rd" | "rmdir" | "erase"))
+        }
         "remove-item" => any(|word| word.starts_with("-rec")),
         "format" | "format.com" => any(|word| word.len() == 2 && word.ends_with(':')),
         _ => false,
@@ -107,7 +155,8 @@ pub(in super::super) fn windows(call: &Call, _: &Scene) -> bool {
 
 /// Everything a database client is told in the command.
 fn sql(call: &Call) -> Option<String> {
-    let through = call.texts().any(|text| DATABASES.contains(&text.as_str())) && call.is(&["docker", "podman", "kubectl"]);
+    let through = call.texts().any(|text| DATABASES.contains(&text.as_str()))
+        && call.is(&["docker", "podman", "kubectl"]);
     if !call.is(DATABASES) && !through {
         return None;
     }

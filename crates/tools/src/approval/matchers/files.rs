@@ -13,7 +13,10 @@ pub(in super::super) fn delete_outside(call: &Call, _: &Scene) -> bool {
     let outside = |path: &str| {
         let absolute = path.starts_with('/');
         let inside = call.folder.as_deref().is_some_and(|folder| {
-            folder.len() > 1 && path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+            folder.len() > 1
+                && path
+                    .strip_prefix(folder)
+                    .is_some_and(|rest| rest.starts_with('/'))
         });
         absolute && !inside && !temporary.iter().any(|folder| path.starts_with(folder))
     };
@@ -21,7 +24,11 @@ pub(in super::super) fn delete_outside(call: &Call, _: &Scene) -> bool {
 }
 
 pub(in super::super) fn xargs_delete(call: &Call, _: &Scene) -> bool {
-    call.program == "rm" && call.wrappers.iter().any(|wrapper| wrapper == "xargs" || wrapper == "parallel")
+    call.program == "rm"
+        && call
+            .wrappers
+            .iter()
+            .any(|wrapper| wrapper == "xargs" || wrapper == "parallel")
 }
 
 pub(in super::super) fn find_exec_delete(call: &Call, _: &Scene) -> bool {
@@ -40,7 +47,9 @@ pub(in super::super) fn open_permissions(call: &Call, _: &Scene) -> bool {
             return mode.ends_with(['2', '3', '6', '7']);
         }
         mode.split(',').any(|clause| {
-            let Some(at) = clause.find(['+', '=']) else { return false };
+            let Some(at) = clause.find(['+', '=']) else {
+                return false;
+            };
             let (who, what) = clause.split_at(at);
             who.contains(['o', 'a']) && what.contains('w')
         })
@@ -51,7 +60,12 @@ pub(in super::super) fn open_permissions(call: &Call, _: &Scene) -> bool {
 pub(in super::super) fn chown_root(call: &Call, _: &Scene) -> bool {
     let recursive = call.has_option('R', "recursive");
     let to_root = |owner: &str| matches!(owner.split([':', '.']).next(), Some("root" | "0"));
-    call.program == "chown" && recursive && call.operands().first().is_some_and(|owner| to_root(&owner.text()))
+    call.program == "chown"
+        && recursive
+        && call
+            .operands()
+            .first()
+            .is_some_and(|owner| to_root(&owner.text()))
 }
 
 pub(in super::super) fn disk_copy(call: &Call, _: &Scene) -> bool {
@@ -63,15 +77,26 @@ pub(in super::super) fn device_write(call: &Call, _: &Scene) -> bool {
 }
 
 pub(in super::super) fn system_config_write(call: &Call, _: &Scene) -> bool {
-    const SYSTEM: &[&str] = &["/etc/", "/private/etc/", "/private/var/", "/boot/", "/usr/lib/systemd/", "/lib/systemd/"];
+    const SYSTEM: &[&str] = &[
+        "/etc/",
+        "/private/etc/",
+        "/private/var/",
+        "/boot/",
+        "/usr/lib/systemd/",
+        "/lib/systemd/",
+    ];
     written(call).iter().any(|word| {
         let path = call.path(word);
-        SYSTEM.iter().any(|folder| path.starts_with(folder) || path == folder.trim_end_matches('/'))
+        SYSTEM
+            .iter()
+            .any(|folder| path.starts_with(folder) || path == folder.trim_end_matches('/'))
     })
 }
 
 pub(in super::super) fn credential_write(call: &Call, _: &Scene) -> bool {
-    written(call).iter().any(|word| protected_path(&own_home(&call.path(word))).is_some())
+    written(call)
+        .iter()
+        .any(|word| protected_path(&own_home(&call.path(word))).is_some())
 }
 
 /// `path` with the variables of this program's home replaced.

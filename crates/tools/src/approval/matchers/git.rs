@@ -36,7 +36,10 @@ pub(in super::super) fn reset_hard(call: &Call, _: &Scene) -> bool {
 pub(in super::super) fn force_push(call: &Call, _: &Scene) -> bool {
     // A refspec with a plus forces that one ref.
     has(call, "push", |word| {
-        word.starts_with("--force") || word == "--mirror" || short(word, 'f') || word.starts_with('+') && word.len() > 1
+        word.starts_with("--force")
+            || word == "--mirror"
+            || short(word, 'f')
+            || word.starts_with('+') && word.len() > 1
     })
 }
 

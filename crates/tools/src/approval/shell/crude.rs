@@ -20,11 +20,17 @@ fn words(text: &str) -> Vec<Word> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let push = |word: &mut Option<Word>, text: String, quoted: bool| {
-            word.get_or_insert_default().pieces.push(Piece::Text { text, quoted });
+            word.get_or_insert_default()
+                .pieces
+                .push(Piece::Text { text, quoted });
         };
         match c {
             c if c.is_whitespace() => found.extend(word.take()),
-            '\'' => push(&mut word, chars.by_ref().take_while(|c| *c != '\'').collect(), true),
+            '\'' => push(
+                &mut word,
+                chars.by_ref().take_while(|c| *c != '\'').collect(),
+                true,
+            ),
             '$' if chars.peek() == Some(&'\'') => {
                 chars.next();
                 let inner: String = chars.by_ref().take_while(|c| *c != '\'').collect();
@@ -43,7 +49,11 @@ fn words(text: &str) -> Vec<Word> {
                 while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
                     name.push(c);
                 }
-                let piece = if name.is_empty() { Piece::Unknown } else { Piece::Variable(name) };
+                let piece = if name.is_empty() {
+                    Piece::Unknown
+                } else {
+                    Piece::Variable(name)
+                };
                 word.get_or_insert_default().pieces.push(piece);
             }
             c => push(&mut word, c.to_string(), false),
@@ -61,7 +71,10 @@ fn merge(word: &mut Word) {
     for piece in std::mem::take(&mut word.pieces) {
         match (merged.last_mut(), piece) {
             (
-                Some(Piece::Text { text: last, quoted: before }),
+                Some(Piece::Text {
+                    text: last,
+                    quoted: before,
+                }),
                 Piece::Text { text, quoted },
             ) if *before == quoted => last.push_str(&text),
             (_, piece) => merged.push(piece),

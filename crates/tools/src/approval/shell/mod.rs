@@ -96,7 +96,9 @@ impl Call {
 
     /// Its arguments that begin with a dash, up to `--`.
     pub(crate) fn options(&self) -> impl Iterator<Item = String> + '_ {
-        self.texts().take_while(|text| text != "--").filter(|text| text.starts_with('-') && text.len() > 1)
+        self.texts()
+            .take_while(|text| text != "--")
+            .filter(|text| text.starts_with('-') && text.len() > 1)
     }
 
     /// Its arguments that are not options.
@@ -148,5 +150,10 @@ impl Scene {
 /// The program whose exit code is that of `command`.
 pub(crate) fn last_program(command: &str) -> Option<String> {
     let scene = Scene::read(command, None, None);
-    scene.calls.iter().rev().find(|call| call.wrappers.is_empty()).map(|call| call.program.clone())
+    scene
+        .calls
+        .iter()
+        .rev()
+        .find(|call| call.wrappers.is_empty())
+        .map(|call| call.program.clone())
 }

@@ -63,15 +63,12 @@ pub(super) fn unescape_ansi(text: &str) -> String {
     out
 }
 
-fn number(
-    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    radix: u32,
-    most: usize,
-    start: u32,
-) -> u32 {
+fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, radix: u32, most: usize, start: u32) -> u32 {
     let mut value = start;
     for _ in 0..most {
-        let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else { break };
+        let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
+            break;
+        };
         value = value.wrapping_mul(radix).wrapping_add(digit);
         chars.next();
     }

@@ -16,36 +16,93 @@ struct Wrapper {
 }
 
 const fn wrapper(names: &'static [&'static str], valued: &'static str, operands: usize) -> Wrapper {
-    Wrapper { names, valued, valued_long: &[], operands, queries: &[] }
+    Wrapper {
+        names,
+        valued,
+        valued_long: &[],
+        operands,
+        queries: &[],
+    }
 }
 
 const WRAPPERS: &[Wrapper] = &[
     Wrapper {
-        valued_long: &["--user", "--group", "--host", "--prompt", "--chdir", "--chroot", "--role", "--type"],
+        valued_long: &[
+            "--user", "--group", "--host", "--prompt", "--chdir", "--chroot", "--role", "--type",
+        ],
         queries: &["-l", "--list", "-k", "-K", "-v", "--validate", "-e", "--edit"],
         ..wrapper(&["sudo"], "ughpCTrtDRU", 0)
     },
     wrapper(&["doas"], "uC", 0),
     wrapper(&["pkexec"], "u", 0),
-    Wrapper { valued_long: &["--unset", "--chdir"], ..wrapper(&["env"], "uC", 0) },
-    wrapper(&["nohup", "setsid", "builtin", "busybox", "toybox", "unbuffer", "caffeinate", "eatmydata", "fakeroot"], "", 0),
-    Wrapper { queries: &["-v", "-V", "-pv", "-vp"], ..wrapper(&["command"], "", 0) },
+    Wrapper {
+        valued_long: &["--unset", "--chdir"],
+        ..wrapper(&["env"], "uC", 0)
+    },
+    wrapper(
+        &[
+            "nohup",
+            "setsid",
+            "builtin",
+            "busybox",
+            "toybox",
+            "unbuffer",
+            "caffeinate",
+            "eatmydata",
+            "fakeroot",
+        ],
+        "",
+        0,
+    ),
+    Wrapper {
+        queries: &["-v", "-V", "-pv", "-vp"],
+        ..wrapper(&["command"], "", 0)
+    },
     wrapper(&["exec"], "a", 0),
     wrapper(&["time"], "fo", 0),
-    Wrapper { valued_long: &["--adjustment"], ..wrapper(&["nice"], "n", 0) },
-    Wrapper { queries: &["-p", "--pid"], ..wrapper(&["ionice"], "cn", 0) },
-    Wrapper { queries: &["-p", "--pid"], ..wrapper(&["chrt"], "TPD", 1) },
-    Wrapper { queries: &["-p", "--pid"], ..wrapper(&["taskset"], "", 1) },
-    Wrapper { valued_long: &["--output", "--error", "--input"], ..wrapper(&["stdbuf"], "oei", 0) },
-    Wrapper { valued_long: &["--signal", "--kill-after"], ..wrapper(&["timeout", "gtimeout"], "ks", 1) },
     Wrapper {
-        valued_long: &["--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-lines", "--replace"],
+        valued_long: &["--adjustment"],
+        ..wrapper(&["nice"], "n", 0)
+    },
+    Wrapper {
+        queries: &["-p", "--pid"],
+        ..wrapper(&["ionice"], "cn", 0)
+    },
+    Wrapper {
+        queries: &["-p", "--pid"],
+        ..wrapper(&["chrt"], "TPD", 1)
+    },
+    Wrapper {
+        queries: &["-p", "--pid"],
+        ..wrapper(&["taskset"], "", 1)
+    },
+    Wrapper {
+        valued_long: &["--output", "--error", "--input"],
+        ..wrapper(&["stdbuf"], "oei", 0)
+    },
+    Wrapper {
+        valued_long: &["--signal", "--kill-after"],
+        ..wrapper(&["timeout", "gtimeout"], "ks", 1)
+    },
+    Wrapper {
+        valued_long: &[
+            "--arg-file",
+            "--delimiter",
+            "--max-args",
+            "--max-procs",
+            "--max-lines",
+            "--replace",
+        ],
         ..wrapper(&["xargs", "parallel"], "aEeIiLlnPsdj", 0)
     },
     wrapper(&["strace", "ltrace"], "eopusaOPI", 0),
     wrapper(&["chroot"], "", 1),
     wrapper(&["flock"], "wE", 1),
-    wrapper(&["coproc", "then", "do", "else", "!", "if", "while", "until"], "", 0),
+    wrapper(
+        &["coproc", "then", "do", "else", "!", "if", "while", "until"],
+        "",
+        0,
+    ),
 ];
 
 /// What came off.
@@ -67,8 +124,15 @@ pub(super) fn unwrap(mut words: Vec<Word>) -> Unwrapped {
             words.remove(0);
         }
         let name = words.first().map(program_name).unwrap_or_default();
-        let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name.as_str())) else { break };
-        let Some(inner) = strip(wrapper, &words, &mut out) else { break };
+        let Some(wrapper) = WRAPPERS
+            .iter()
+            .find(|wrapper| wrapper.names.contains(&name.as_str()))
+        else {
+            break;
+        };
+        let Some(inner) = strip(wrapper, &words, &mut out) else {
+            break;
+        };
         out.wrappers.push(name);
         words = inner;
     }
@@ -85,7 +149,9 @@ fn strip(wrapper: &Wrapper, words: &[Word], out: &mut Unwrapped) -> Option<Vec<W
         if text == "--" {
             rest = &rest[1..];
         } else if text.starts_with('-') && text.len() > 1 {
-            if wrapper.queries.contains(&text.as_str()) {
+            // `env -S` splits a text into words; whoever reads scripts reads that too.
+            let splits = wrapper.names == ["env"] && (text.starts_with("--split") || is_split(&text));
+            if splits || wrapper.queries.contains(&text.as_str()) {
                 return None;
             }
             if wrapper.names == ["sudo"] {
@@ -106,6 +172,10 @@ fn strip(wrapper: &Wrapper, words: &[Word], out: &mut Unwrapped) -> Option<Vec<W
     }
 }
 
+fn is_split(option: &str) -> bool {
+    !option.starts_with("--") && option.contains('S')
+}
+
 fn takes_next(wrapper: &Wrapper, option: &str) -> bool {
     if option.starts_with("--") {
         return wrapper.valued_long.contains(&option);
@@ -118,7 +188,9 @@ fn takes_next(wrapper: &Wrapper, option: &str) -> bool {
 /// `NAME=value`.
 pub(super) fn is_assignment(word: &Word) -> bool {
     let text = word.text();
-    let Some((name, _)) = text.split_once('=') else { return false };
+    let Some((name, _)) = text.split_once('=') else {
+        return false;
+    };
     let name = name.trim_end_matches('+');
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())

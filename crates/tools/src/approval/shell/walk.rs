@@ -31,13 +31,24 @@ pub(super) struct Place {
 impl Place {
     /// Where a whole command stands.
     pub(super) fn start(folder: Option<&str>, home: Option<&str>) -> Self {
-        let home = home.map(|home| home.trim_end_matches('/')).filter(|home| !home.is_empty());
-        Self { folder: folder.map(str::to_owned), home: home.map(Arc::from), ..Self::default() }
+        let home = home
+            .map(|home| home.trim_end_matches('/'))
+            .filter(|home| !home.is_empty());
+        Self {
+            folder: folder.map(str::to_owned),
+            home: home.map(Arc::from),
+            ..Self::default()
+        }
     }
 
     /// Inside of a substitution or a group: nothing is piped in.
     fn inner(&self) -> Self {
-        Self { upstream: Vec::new(), input: None, background: false, ..self.clone() }
+        Self {
+            upstream: Vec::new(),
+            input: None,
+            background: false,
+            ..self.clone()
+        }
     }
 }
 
@@ -48,14 +59,22 @@ pub(super) fn script(scene: &mut Scene, source: &str, place: &Place) {
         return;
     }
     let mut parser = Parser::new();
-    let parsed = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok().and_then(|()| parser.parse(source, None));
+    let parsed = parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .ok()
+        .and_then(|()| parser.parse(source, None));
     let Some(tree) = parsed else {
         scene.unreadable = Some("the command could not be parsed");
         return;
     };
     let root = tree.root_node();
-    let mut walk =
-        Walk { scene, source, variables: HashMap::new(), folder: place.folder.clone(), level: 0 };
+    let mut walk = Walk {
+        scene,
+        source,
+        variables: HashMap::new(),
+        folder: place.folder.clone(),
+        level: 0,
+    };
     walk.visit(root, place);
     if root.has_error() {
         for words in crude::commands(source) {
@@ -110,7 +129,13 @@ impl<'a> Walk<'a> {
         for (index, child) in all.iter().enumerate().filter(|(_, child)| child.is_named()) {
             let background = all.get(index + 1).is_some_and(|next| next.kind() == "&");
             if background {
-                self.visit(*child, &Place { background: true, ..place.clone() });
+                self.visit(
+                    *child,
+                    &Place {
+                        background: true,
+                        ..place.clone()
+                    },
+                );
             } else {
                 self.visit(*child, place);
             }
@@ -131,7 +156,9 @@ impl<'a> Walk<'a> {
     fn flow(&self, from: usize, place: &mut Place) {
         let calls = self.scene.calls.get(from..).unwrap_or_default();
         place.input = calls.last().and_then(literal_output);
-        place.upstream.extend(calls.iter().map(|call| call.program.clone()));
+        place
+            .upstream
+            .extend(calls.iter().map(|call| call.program.clone()));
     }
 
     fn redirected(&mut self, node: Node<'_>, place: &Place) {
@@ -152,7 +179,10 @@ impl<'a> Walk<'a> {
     /// A redirection of the calls from `from` on.
     fn redirect(&mut self, node: Node<'_>, from: usize, place: &Place) {
         if node.kind() == "herestring_redirect" {
-            let word = node.named_child(0).map(|word| self.word(word, place)).unwrap_or_default();
+            let word = node
+                .named_child(0)
+                .map(|word| self.word(word, place))
+                .unwrap_or_default();
             self.feed(from, word.text());
             return;
         }
@@ -206,7 +236,9 @@ impl<'a> Walk<'a> {
         if self.scene.calls.len() == from {
             return;
         }
-        let Some(call) = self.scene.calls.last_mut() else { return };
+        let Some(call) = self.scene.calls.last_mut() else {
+            return;
+        };
         call.heredoc = true;
         call.input = Some(text);
         let call = call.clone();
@@ -214,9 +246,15 @@ impl<'a> Walk<'a> {
     }
 
     fn function(&mut self, node: Node<'_>, place: &Place) {
-        let name = node.child_by_field_name("name").map(|name| self.text(name).to_owned()).unwrap_or_default();
+        let name = node
+            .child_by_field_name("name")
+            .map(|name| self.text(name).to_owned())
+            .unwrap_or_default();
         let from = self.scene.calls.len();
-        let inside = Place { within: Some(name.clone()), ..place.inner() };
+        let inside = Place {
+            within: Some(name.clone()),
+            ..place.inner()
+        };
         if let Some(body) = node.child_by_field_name("body") {
             self.visit(body, &inside);
         }
@@ -232,8 +270,12 @@ impl<'a> Walk<'a> {
     }
 
     fn assignment(&mut self, node: Node<'_>, place: &Place) {
-        let Some(name) = node.child_by_field_name("name") else { return self.children(node, place) };
-        let Some(value) = node.child_by_field_name("value") else { return };
+        let Some(name) = node.child_by_field_name("name") else {
+            return self.children(node, place);
+        };
+        let Some(value) = node.child_by_field_name("value") else {
+            return;
+        };
         if value.kind() == "array" || name.kind() != "variable_name" {
             return self.children(value, &place.inner());
         }
@@ -272,7 +314,11 @@ impl<'a> Walk<'a> {
         if self.scene.calls.len() > MOST_CALLS {
             return;
         }
-        let Unwrapped { words, wrappers, sudo_options } = unwrap(words);
+        let Unwrapped {
+            words,
+            wrappers,
+            sudo_options,
+        } = unwrap(words);
         if words.is_empty() && !wrappers.is_empty() {
             return;
         }
@@ -290,7 +336,10 @@ impl<'a> Walk<'a> {
             ..Call::default()
         };
         if call.program == "cd" && !place.background {
-            let target = call.operands().first().map_or_else(|| "~".to_owned(), |word| word.path(self.folder.as_deref()));
+            let target = call
+                .operands()
+                .first()
+                .map_or_else(|| "~".to_owned(), |word| word.path(self.folder.as_deref()));
             self.folder = Some(target);
         }
         self.scene.calls.push(call.clone());
@@ -305,7 +354,10 @@ impl<'a> Walk<'a> {
         }
         if call.is(&["find", "fd", "gfind"]) {
             for words in find_commands(call) {
-                let place = Place { wrappers: with(&call.wrappers, &call.program), ..self.place_of(call) };
+                let place = Place {
+                    wrappers: with(&call.wrappers, &call.program),
+                    ..self.place_of(call)
+                };
                 self.call(words, &place);
             }
         }
@@ -315,7 +367,10 @@ impl<'a> Walk<'a> {
     fn fed_shell(&mut self, call: &Call) {
         let reads_input = call.is(SHELLS) && call.operands().is_empty() && !call.has_option('c', "");
         let sources_input = call.is(&["source", "."])
-            && call.operands().first().is_some_and(|file| file.text() == "/dev/stdin");
+            && call
+                .operands()
+                .first()
+                .is_some_and(|file| file.text() == "/dev/stdin");
         if (reads_input || sources_input)
             && let Some(input) = &call.input
         {
@@ -324,7 +379,10 @@ impl<'a> Walk<'a> {
     }
 
     fn read(&mut self, source: &str, call: &Call) {
-        let place = Place { wrappers: with(&call.wrappers, &call.program), ..self.place_of(call) };
+        let place = Place {
+            wrappers: with(&call.wrappers, &call.program),
+            ..self.place_of(call)
+        };
         script(self.scene, source, &place);
     }
 
@@ -366,7 +424,11 @@ impl<'a> Walk<'a> {
         let text = self.text(node);
         match node.kind() {
             "raw_string" => literal(out, strip_ends(text, 1), true),
-            "ansi_c_string" => literal(out, &unescape_ansi(strip_ends(text.strip_prefix('$').unwrap_or(text), 1)), true),
+            "ansi_c_string" => literal(
+                out,
+                &unescape_ansi(strip_ends(text.strip_prefix('$').unwrap_or(text), 1)),
+                true,
+            ),
             "string" => self.parts(node, place, true, out),
             "translated_string" | "concatenation" | "command_name" => self.parts(node, place, quoted, out),
             "simple_expansion" => self.variable(text.trim_start_matches('$'), quoted, out),
@@ -409,8 +471,14 @@ impl<'a> Walk<'a> {
     }
 
     fn gap(&self, from: usize, to: usize, quoted: bool, out: &mut Vec<Piece>) {
-        let Some(text) = self.source.get(from..to).filter(|text| !text.is_empty()) else { return };
-        if quoted { literal(out, &unescape_double(text), true) } else { bare(out, text) }
+        let Some(text) = self.source.get(from..to).filter(|text| !text.is_empty()) else {
+            return;
+        };
+        if quoted {
+            literal(out, &unescape_double(text), true)
+        } else {
+            bare(out, text)
+        }
     }
 
     fn variable(&self, name: &str, quoted: bool, out: &mut Vec<Piece>) {
@@ -430,9 +498,13 @@ impl<'a> Walk<'a> {
     fn expansion(&mut self, node: Node<'_>, place: &Place, quoted: bool, out: &mut Vec<Piece>) {
         self.children(node, &place.inner());
         let inner = strip_ends(self.text(node).trim_start_matches('$'), 1);
-        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+        let end = inner
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(inner.len());
         let (name, operation) = inner.split_at(end);
-        let default = [":-", "-", ":=", "="].iter().find_map(|operator| operation.strip_prefix(operator));
+        let default = [":-", "-", ":=", "="]
+            .iter()
+            .find_map(|operator| operation.strip_prefix(operator));
         match default {
             _ if name.is_empty() => out.push(Piece::Unknown),
             _ if operation.is_empty() => self.variable(name, quoted, out),
@@ -455,7 +527,9 @@ impl<'a> Walk<'a> {
             out.push(Piece::Text { text, quoted });
             return;
         }
-        out.push(Piece::Output(calls.iter().map(|call| call.program.clone()).collect()));
+        out.push(Piece::Output(
+            calls.iter().map(|call| call.program.clone()).collect(),
+        ));
     }
 }
 
@@ -469,7 +543,10 @@ fn with(names: &[String], name: &str) -> Vec<String> {
 }
 
 fn literal(out: &mut Vec<Piece>, text: &str, quoted: bool) {
-    out.push(Piece::Text { text: text.to_owned(), quoted });
+    out.push(Piece::Text {
+        text: text.to_owned(),
+        quoted,
+    });
 }
 
 /// Unquoted text; what is escaped in it counts as quoted.
@@ -490,17 +567,27 @@ fn bare(out: &mut Vec<Piece>, text: &str) {
 }
 
 fn strip_ends(text: &str, count: usize) -> &str {
-    text.get(count..text.len().saturating_sub(count)).unwrap_or_default()
+    text.get(count..text.len().saturating_sub(count))
+        .unwrap_or_default()
 }
 
 /// What a call prints, when it only repeats its words or its input.
 fn literal_output(call: &Call) -> Option<String> {
     match call.program.as_str() {
         "echo" | "printf" if call.args().iter().all(Word::is_known) => {
-            let words: Vec<String> = call.texts().skip_while(|text| matches!(text.as_str(), "-n" | "-e" | "-ne" | "-en" | "--")).collect();
+            let words: Vec<String> = call
+                .texts()
+                .skip_while(|text| matches!(text.as_str(), "-n" | "-e" | "-ne" | "-en" | "--"))
+                .collect();
             // A format that fills in nothing but its arguments comes to them.
             let words = match words.first() {
-                Some(format) if call.program == "printf" && words.len() > 1 && format.trim_end_matches("\\n") == "%s" => &words[1..],
+                Some(format)
+                    if call.program == "printf"
+                        && words.len() > 1
+                        && format.trim_end_matches("\\n") == "%s" =>
+                {
+                    &words[1..]
+                }
                 _ => &words[..],
             };
             Some(unescape_ansi(&words.join(" ")))
@@ -521,7 +608,12 @@ fn looked_up(call: &Call) -> Option<String> {
 /// The script that a call hands to a shell.
 fn script_argument(call: &Call) -> Option<String> {
     let texts: Vec<String> = call.texts().collect();
-    let joined = |from: usize| texts.get(from..).filter(|words| !words.is_empty()).map(|words| words.join(" "));
+    let joined = |from: usize| {
+        texts
+            .get(from..)
+            .filter(|words| !words.is_empty())
+            .map(|words| words.join(" "))
+    };
     let after = |flag: &dyn Fn(&str) -> bool| {
         let at = texts.iter().position(|text| flag(text))?;
         texts.get(at + 1).cloned()
@@ -530,16 +622,21 @@ fn script_argument(call: &Call) -> Option<String> {
         name if SHELLS.contains(&name) => {
             let at = texts.iter().position(|text| is_c_flag(text))?;
             // Options may stand between the flag and its script.
-            texts[at + 1..].iter().find(|text| !text.starts_with(['-', '+'])).cloned()
+            texts[at + 1..]
+                .iter()
+                .find(|text| !text.starts_with(['-', '+']))
+                .cloned()
         }
         "su" | "runuser" | "script" | "flock" => after(&|text| text == "-c" || text == "--command"),
         "eval" => joined(0),
         "trap" => texts.iter().find(|text| !text.starts_with('-')).cloned(),
         "watch" => {
-            let at = texts.iter().position(|text| !text.starts_with('-') && text.parse::<f64>().is_err())?;
+            let at = texts
+                .iter()
+                .position(|text| !text.starts_with('-') && text.parse::<f64>().is_err())?;
             joined(at)
         }
-        "env" => after(&|text| text == "-S" || text == "--split-string"),
+        "env" => split_string(&texts),
         "ssh" => {
             let operands = call.operands();
             let words: Vec<String> = operands.iter().skip(1).map(|word| word.text()).collect();
@@ -547,6 +644,18 @@ fn script_argument(call: &Call) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The text of `env -S`, attached or not, and the words after it.
+fn split_string(texts: &[String]) -> Option<String> {
+    let at = texts
+        .iter()
+        .position(|text| text.starts_with("--split-string") || text.starts_with('-') && text.contains('S'))?;
+    let attached = match texts[at].strip_prefix("--split-string") {
+        Some(rest) => rest.trim_start_matches('='),
+        None => texts[at].split_once('S').map_or("", |(_, rest)| rest),
+    };
+    Some(format!("{attached} {}", texts[at + 1..].join(" ")))
 }
 
 /// `-c`, also in a bundle such as `-lc`.
@@ -557,12 +666,27 @@ pub(crate) fn is_c_flag(text: &str) -> bool {
 
 /// The commands of `find -exec` and its like.
 fn find_commands(call: &Call) -> Vec<Vec<Word>> {
-    const STARTS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+    const STARTS: &[&str] = &[
+        "-exec",
+        "-execdir",
+        "-ok",
+        "-okdir",
+        "-x",
+        "-X",
+        "--exec",
+        "--exec-batch",
+    ];
     let mut found = Vec::new();
     let mut words = call.args().iter();
     while let Some(word) = words.next() {
         if STARTS.contains(&word.text().as_str()) {
-            found.push(words.by_ref().take_while(|word| !matches!(word.text().as_str(), ";" | "+")).cloned().collect());
+            found.push(
+                words
+                    .by_ref()
+                    .take_while(|word| !matches!(word.text().as_str(), ";" | "+"))
+                    .cloned()
+                    .collect(),
+            );
         }
     }
     found
@@ -570,27 +694,41 @@ fn find_commands(call: &Call) -> Vec<Vec<Word>> {
 
 /// Expands `{a,b}` of an unquoted word.
 fn expand_braces(word: Word) -> Vec<Word> {
-    let simple = |word: &Word| word.pieces.iter().all(|piece| matches!(piece, Piece::Text { quoted: false, .. }));
+    let simple = |word: &Word| {
+        word.pieces
+            .iter()
+            .all(|piece| matches!(piece, Piece::Text { quoted: false, .. }))
+    };
     if !simple(&word) {
         return vec![word];
     }
     let text = word.text();
     let open = text.find('{');
     let close = text.rfind('}');
-    let (Some(open), Some(close)) = (open, close) else { return vec![word] };
+    let (Some(open), Some(close)) = (open, close) else {
+        return vec![word];
+    };
     let inner = text.get(open + 1..close).unwrap_or_default();
     if !inner.contains(',') || inner.contains('{') || inner.matches(',').count() > 64 {
         return vec![word];
     }
     let (before, after) = (&text[..open], &text[close + 1..]);
-    inner.split(',').map(|part| Word::plain(&format!("{before}{part}{after}"))).filter(|word| !word.text().is_empty()).collect()
+    inner
+        .split(',')
+        .map(|part| Word::plain(&format!("{before}{part}{after}")))
+        .filter(|word| !word.text().is_empty())
+        .collect()
 }
 
 /// Splits a word where an unquoted value holds spaces.
 fn split(word: Word) -> Vec<Word> {
     let splits = |piece: &Piece| matches!(piece, Piece::Text { text, quoted: false } if text.contains(char::is_whitespace));
     if !word.pieces.iter().any(splits) {
-        return if word.pieces.is_empty() { Vec::new() } else { vec![word] };
+        return if word.pieces.is_empty() {
+            Vec::new()
+        } else {
+            vec![word]
+        };
     }
     let mut found = Vec::new();
     let mut current = Word::default();

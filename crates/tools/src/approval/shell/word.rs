@@ -22,7 +22,12 @@ pub(super) enum Piece {
 impl Word {
     /// A word that is exactly `text`, unquoted.
     pub(super) fn plain(text: &str) -> Self {
-        Self { pieces: vec![Piece::Text { text: text.to_owned(), quoted: false }] }
+        Self {
+            pieces: vec![Piece::Text {
+                text: text.to_owned(),
+                quoted: false,
+            }],
+        }
     }
 
     /// Its text; a variable as `$NAME`, other unknowns as `$()`.
@@ -54,13 +59,20 @@ impl Word {
 
     /// Whether all of it is known.
     pub(crate) fn is_known(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Text { .. }))
+        self.pieces
+            .iter()
+            .all(|piece| matches!(piece, Piece::Text { .. }))
     }
 
     /// What follows `prefix`, when it begins with it.
     pub(crate) fn after(&self, prefix: &str) -> Option<Self> {
-        let Some(Piece::Text { text, quoted }) = self.pieces.first() else { return None };
-        let rest = Piece::Text { text: text.strip_prefix(prefix)?.to_owned(), quoted: *quoted };
+        let Some(Piece::Text { text, quoted }) = self.pieces.first() else {
+            return None;
+        };
+        let rest = Piece::Text {
+            text: text.strip_prefix(prefix)?.to_owned(),
+            quoted: *quoted,
+        };
         let mut pieces = vec![rest];
         pieces.extend(self.pieces[1..].iter().cloned());
         pieces.retain(|piece| !matches!(piece, Piece::Text { text, .. } if text.is_empty()));
@@ -69,10 +81,13 @@ impl Word {
 
     /// Programs whose output is part of it.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().flat_map(|piece| match piece {
-            Piece::Output(programs) => programs.as_slice(),
-            Piece::Text { .. } | Piece::Variable(_) | Piece::Unknown => &[],
-        }).map(String::as_str)
+        self.pieces
+            .iter()
+            .flat_map(|piece| match piece {
+                Piece::Output(programs) => programs.as_slice(),
+                Piece::Text { .. } | Piece::Variable(_) | Piece::Unknown => &[],
+            })
+            .map(String::as_str)
     }
 
     /// It as a path without `.`, `..` and doubled slashes, seen from `folder`.
@@ -83,7 +98,10 @@ impl Word {
         for (index, piece) in self.pieces.iter().enumerate() {
             match piece {
                 Piece::Variable(name) if name == "HOME" && index == 0 => text.push_str(HOME),
-                Piece::Text { text: part, quoted: false } if index == 0 && is_tilde(part) => {
+                Piece::Text {
+                    text: part,
+                    quoted: false,
+                } if index == 0 && is_tilde(part) => {
                     text.push_str(HOME);
                     text.push_str(&part[1..]);
                 }
@@ -116,7 +134,9 @@ fn resolve(text: &str, folder: Option<&str>) -> String {
     } else {
         (Vec::new(), text)
     };
-    let anchored = parts.first().is_some_and(|first| first.is_empty() || *first == "~");
+    let anchored = parts
+        .first()
+        .is_some_and(|first| first.is_empty() || *first == "~");
     for part in rest.split('/') {
         match part {
             "" | "." => {}
@@ -130,12 +150,19 @@ fn resolve(text: &str, folder: Option<&str>) -> String {
             part => parts.push(part),
         }
     }
-    if parts == [""] { "/".to_owned() } else { parts.join("/") }
+    if parts == [""] {
+        "/".to_owned()
+    } else {
+        parts.join("/")
+    }
 }
 
 /// Whether a pattern of a path's part leaves nothing out that matters.
 fn matches_everything(part: &str) -> bool {
-    part.contains('*') && part.chars().all(|c| matches!(c, '*' | '?' | '.' | '[' | ']' | '!'))
+    part.contains('*')
+        && part
+            .chars()
+            .all(|c| matches!(c, '*' | '?' | '.' | '[' | ']' | '!'))
 }
 
 #[cfg(test)]

@@ -2,15 +2,27 @@
 
 /// Programs, the code, and what it says.
 const MEANINGS: &[(&[&str], i32, &str)] = &[
-    (&["grep", "egrep", "fgrep", "rg", "ag", "ack"], 1, "no match was found (not an error)"),
+    (
+        &["grep", "egrep", "fgrep", "rg", "ag", "ack"],
+        1,
+        "no match was found (not an error)",
+    ),
     (&["diff", "cmp"], 1, "the files differ (not an error)"),
-    (&["find"], 1, "some folders could not be read; the rest was searched"),
+    (
+        &["find"],
+        1,
+        "some folders could not be read; the rest was searched",
+    ),
     (&["test", "[", "[["], 1, "the condition is false (not an error)"),
     (&["curl"], 6, "the host could not be resolved"),
     (&["curl"], 7, "the connection was refused"),
     (&["curl"], 22, "the server answered with an error status"),
     (&["curl"], 28, "the request timed out"),
-    (&["git"], 1, "often not an error: git diff --exit-code found changes, or nothing was to be done"),
+    (
+        &["git"],
+        1,
+        "often not an error: git diff --exit-code found changes, or nothing was to be done",
+    ),
 ];
 
 /// Codes of the shell itself.
@@ -28,7 +40,9 @@ pub(super) fn meaning(command: &str, code: i32) -> Option<&'static str> {
         return Some(meaning);
     }
     let program = last_program(command)?;
-    let found = MEANINGS.iter().find(|(programs, known, _)| *known == code && programs.contains(&program.as_str()));
+    let found = MEANINGS
+        .iter()
+        .find(|(programs, known, _)| *known == code && programs.contains(&program.as_str()));
     found.map(|(_, _, meaning)| *meaning)
 }
 
@@ -43,9 +57,15 @@ mod tests {
 
     #[test]
     fn the_last_program_of_a_pipeline_gives_the_meaning() {
-        assert_eq!(meaning("cat x | grep y", 1), Some("no match was found (not an error)"));
+        assert_eq!(
+            meaning("cat x | grep y", 1),
+            Some("no match was found (not an error)")
+        );
         assert_eq!(meaning("grep y x | cat", 1), None);
-        assert_eq!(meaning("cd a && FOO=1 /usr/bin/diff a b", 1), Some("the files differ (not an error)"));
+        assert_eq!(
+            meaning("cd a && FOO=1 /usr/bin/diff a b", 1),
+            Some("the files differ (not an error)")
+        );
         assert_eq!(meaning("grep 'a|b' x", 2), None);
         assert_eq!(meaning("nope", 127), Some("the command was not found"));
     }

@@ -4,6 +4,9 @@ mod exit_codes;
 mod result;
 mod servers;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,8 +18,6 @@ use talaria_types::Effect;
 use crate::approval::Gate;
 use crate::process::{Capture, JobOptions, Running, Wiring, start, unusable};
 use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession};
-
-pub(crate) use result::brief;
 
 /// A foreground command may not be given more seconds.
 const LONGEST_TIMEOUT: u64 = 600;
@@ -76,7 +77,10 @@ async fn run(args: TerminalArgs, cx: &ToolContext<'_>) -> Result<ToolOutput, Too
     if args.command.contains('\0') {
         return Err(ToolError::BadArguments("command holds a NUL character".into()));
     }
-    let limit = args.timeout.unwrap_or(cx.session.settings().terminal_timeout_s).max(1);
+    let limit = args
+        .timeout
+        .unwrap_or(cx.session.settings().terminal_timeout_s)
+        .max(1);
     if !args.background && args.timeout.is_some_and(|asked| asked > LONGEST_TIMEOUT) {
         return Err(ToolError::BadArguments(format!(
             "timeout {limit} is over {LONGEST_TIMEOUT} seconds; start it with background: true and follow it with the process tool"
@@ -98,13 +102,21 @@ async fn run(args: TerminalArgs, cx: &ToolContext<'_>) -> Result<ToolOutput, Too
     if let Some(reason) = unusable(&cwd) {
         return Ok(result::no_folder(&args.command, &reason));
     }
-    if args.background { background(args, cx, cwd) } else { foreground(args, cx, cwd, limit).await }
+    if args.background {
+        background(args, cx, cwd)
+    } else {
+        foreground(args, cx, cwd, limit).await
+    }
 }
 
 /// The session's folder; its first one when that is gone.
 fn usable_cwd(session: &ToolSession) -> PathBuf {
     let cwd = session.cwd();
-    if cwd.is_dir() { cwd } else { session.settings().cwd.clone() }
+    if cwd.is_dir() {
+        cwd
+    } else {
+        session.settings().cwd.clone()
+    }
 }
 
 async fn foreground(
@@ -114,10 +126,17 @@ async fn foreground(
     limit: u64,
 ) -> Result<ToolOutput, ToolError> {
     let processes = cx.session.processes();
-    let failed = |error: std::io::Error| ToolError::Failed(format!("the command could not be started: {error}"));
-    let prepared = processes.prepare(&args.command, &cwd, cx.session, args.pty).map_err(failed)?;
+    let failed =
+        |error: std::io::Error| ToolError::Failed(format!("the command could not be started: {error}"));
+    let prepared = processes
+        .prepare(&args.command, &cwd, cx.session, args.pty)
+        .map_err(failed)?;
     let capture = Capture::new(processes.spill_file(cx.session, &cx.call.id));
-    let wiring = if args.pty { Wiring::Terminal } else { Wiring::Closed };
+    let wiring = if args.pty {
+        Wiring::Terminal
+    } else {
+        Wiring::Closed
+    };
     let started = start(&prepared.launch, wiring).map_err(failed)?;
     cx.host.spawned(cx.call, started.pid);
     let running = Running::new(started, capture).map_err(failed)?;
@@ -131,7 +150,12 @@ async fn foreground(
     if let Some(moved) = &moved {
         cx.session.set_cwd(moved.clone());
     }
-    Ok(result::finished(&args.command, &finished, limit, moved.as_deref()))
+    Ok(result::finished(
+        &args.command,
+        &finished,
+        limit,
+        moved.as_deref(),
+    ))
 }
 
 fn background(args: TerminalArgs, cx: &ToolContext<'_>, cwd: PathBuf) -> Result<ToolOutput, ToolError> {
@@ -140,7 +164,11 @@ fn background(args: TerminalArgs, cx: &ToolContext<'_>, cwd: PathBuf) -> Result<
         command: args.command.clone(),
         cwd: cwd.display().to_string(),
         notify_on_complete: args.notify_on_complete,
-        watch_patterns: if both { Vec::new() } else { args.watch_patterns.clone() },
+        watch_patterns: if both {
+            Vec::new()
+        } else {
+            args.watch_patterns.clone()
+        },
     };
     let job = cx
         .session

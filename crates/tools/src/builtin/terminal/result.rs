@@ -7,7 +7,7 @@ use talaria_types::Content;
 
 use super::{TerminalArgs, exit_codes};
 use crate::ToolOutput;
-use crate::process::{End, Finished, Job, count_lines};
+use crate::process::{End, Finished, Job};
 
 /// What a shell says of a command that was ended for taking too long.
 const TIMED_OUT: i32 = 124;
@@ -22,11 +22,17 @@ pub(super) fn finished(command: &str, finished: &Finished, limit: u64, moved: Op
         End::Exited(code) => (code, None, None),
         End::TimedOut => {
             let note = format!("[Command timed out after {limit}s]");
-            (TIMED_OUT, Some(format!("timed out after {limit} seconds and was ended")), Some(note))
+            (
+                TIMED_OUT,
+                Some(format!("timed out after {limit} seconds and was ended")),
+                Some(note),
+            )
         }
-        End::Interrupted => {
-            (INTERRUPTED, Some("interrupted by the user".to_owned()), Some("[Command interrupted]".to_owned()))
-        }
+        End::Interrupted => (
+            INTERRUPTED,
+            Some("interrupted by the user".to_owned()),
+            Some("[Command interrupted]".to_owned()),
+        ),
     };
     let mut output = finished.output.text.clone();
     if let Some(note) = note {
@@ -46,9 +52,16 @@ pub(super) fn finished(command: &str, finished: &Finished, limit: u64, moved: Op
         members.insert("cwd".into(), moved.display().to_string().into());
     }
     if finished.still_runs {
-        members.insert("note".into(), "a child of this command still runs in the background".into());
+        members.insert(
+            "note".into(),
+            "a child of this command still runs in the background".into(),
+        );
     }
-    output_of(members, brief(command, &code.to_string(), finished.output.lines), code == 0)
+    output_of(
+        members,
+        brief(command, &code.to_string(), finished.output.lines),
+        code == 0,
+    )
 }
 
 /// A background process that has been started.
@@ -64,17 +77,28 @@ pub(super) fn started(args: &TerminalArgs, job: &Job, watch_ignored: bool) -> To
         members.insert("notify_on_complete".into(), true.into());
     }
     if watch_ignored {
-        members.insert("watch_patterns_ignored".into(), "notify_on_complete was asked for too".into());
+        members.insert(
+            "watch_patterns_ignored".into(),
+            "notify_on_complete was asked for too".into(),
+        );
     } else if !args.watch_patterns.is_empty() {
         members.insert("watch_patterns".into(), json!(args.watch_patterns));
     }
-    output_of(members, format!("[terminal] started `{}` as {}", short(&args.command), job.id), true)
+    output_of(
+        members,
+        format!("[terminal] started `{}` as {}", short(&args.command), job.id),
+        true,
+    )
 }
 
 /// A command that was not run.
 pub(super) fn refused(command: &str, message: &str, status: &str) -> ToolOutput {
     let members = object(json!({"output": "", "exit_code": -1, "error": message, "status": status}));
-    output_of(members, format!("[terminal] did not run `{}`: {status}", short(command)), false)
+    output_of(
+        members,
+        format!("[terminal] did not run `{}`: {status}", short(command)),
+        false,
+    )
 }
 
 /// A command whose folder does not exist.
@@ -84,8 +108,11 @@ pub(super) fn no_folder(command: &str, reason: &str) -> ToolOutput {
 }
 
 /// The line that may stand in for a result later.
-pub(crate) fn brief(command: &str, code: &str, lines: u64) -> String {
-    format!("[terminal] ran `{}` -> exit {code}, {lines} lines output", short(command))
+fn brief(command: &str, code: &str, lines: u64) -> String {
+    format!(
+        "[terminal] ran `{}` -> exit {code}, {lines} lines output",
+        short(command)
+    )
 }
 
 fn short(command: &str) -> String {
@@ -97,7 +124,11 @@ fn short(command: &str) -> String {
 }
 
 fn output_of(members: Map<String, Value>, brief: String, ok: bool) -> ToolOutput {
-    ToolOutput { content: Content::Text(Value::Object(members).to_string()), brief, ok }
+    ToolOutput {
+        content: Content::Text(Value::Object(members).to_string()),
+        brief,
+        ok,
+    }
 }
 
 fn object(value: Value) -> Map<String, Value> {
