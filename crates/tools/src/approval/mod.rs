@@ -30,7 +30,7 @@ pub use grants::{Grants, SmartJudge, SmartVerdict};
 pub use hardline::{HARDLINE, Hardline};
 pub use path::{protected_write, protected_write_for};
 
-pub(crate) use shell::{Call, Scene, last_program};
+pub(crate) use shell::{Call, Scene, last_program, takes_commands};
 
 /// `approvals.mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

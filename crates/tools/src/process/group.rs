@@ -12,6 +12,9 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_p
 /// How often a group that was told to end is looked at.
 const GLANCE: Duration = Duration::from_millis(5);
 
+/// How long killed processes are awaited.
+const DEATH: Duration = Duration::from_millis(100);
+
 /// One process as `/proc` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
@@ -75,13 +78,19 @@ impl Tree {
     /// Terminates, gives the tree `grace` to end, then kills what is left.
     pub(crate) async fn end(self, grace: Duration) {
         self.terminate();
-        let deadline = Instant::now() + grace;
-        while Instant::now() < deadline && self.runs() {
-            tokio::time::sleep(GLANCE).await;
-        }
+        self.gone(grace).await;
         self.kill();
         // Whoever was born between the look and the signal.
         Self::of(self.leader).kill();
+        // A signal takes a moment to do its work.
+        self.gone(DEATH).await;
+    }
+
+    async fn gone(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        while self.runs() && Instant::now() < deadline {
+            tokio::time::sleep(GLANCE).await;
+        }
     }
 }
 

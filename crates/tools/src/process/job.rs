@@ -33,6 +33,8 @@ pub(crate) struct JobOptions {
     pub(crate) command: String,
     /// Where it runs.
     pub(crate) cwd: String,
+    /// Whether it has a terminal.
+    pub(crate) pty: bool,
     /// Whether its end is announced.
     pub(crate) notify_on_complete: bool,
     /// Texts whose appearance in a line is announced.

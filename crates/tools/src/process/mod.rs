@@ -21,7 +21,10 @@ mod spawn;
 mod table;
 mod watchdog;
 
-pub(crate) use capture::{Capture, Captured, SHOWN, count_lines, last_chars};
+#[cfg(test)]
+mod tests;
+
+pub(crate) use capture::{Capture, SHOWN, last_chars};
 pub(crate) use clean::strip_escapes;
 pub(crate) use foreground::{End, Finished, Running};
 pub(crate) use job::{Job, JobOptions, Status};

@@ -161,8 +161,8 @@ impl ProcessTable {
         options: JobOptions,
         cwd: &Path,
         session: &ToolSession,
-        pty: bool,
     ) -> std::io::Result<Arc<Job>> {
+        let pty = options.pty;
         self.make_room()?;
         let mut shell = lock(&self.shell);
         let folder = shell.folder()?;

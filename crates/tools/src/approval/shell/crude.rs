@@ -1,15 +1,25 @@
 //! Cuts a text into commands without a grammar, for texts the grammar cannot read.
 
 use super::quoting::{unescape_ansi, unescape_double};
-use super::word::{Piece, Word};
+use super::word::{Piece, Word, expand_braces};
 
 /// Everything in `text` that could be a command: it is cut wherever a command
 /// could begin, inside of quotes too.
 pub(super) fn commands(text: &str) -> Vec<Vec<Word>> {
     let text = text.replace("\\\n", "");
-    text.split(['\n', ';', '&', '|', '(', ')', '{', '}', '`'])
-        .map(words)
-        .filter(|words| !words.is_empty())
+    let ends = ['\n', ';', '&', '|', '(', ')', '`'];
+    // A brace may open a group or an expansion: both are tried.
+    let grouped = text
+        .split(ends)
+        .flat_map(|part| part.split(['{', '}']))
+        .map(words);
+    let expanded = text
+        .split(ends)
+        .filter(|part| part.contains('{'))
+        .map(|part| words(part).into_iter().flat_map(expand_braces).collect());
+    grouped
+        .chain(expanded)
+        .filter(|words: &Vec<Word>| !words.is_empty())
         .collect()
 }
 

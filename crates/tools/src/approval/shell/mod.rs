@@ -11,14 +11,17 @@
 //! make it look worse than it is, but not better.
 
 mod crude;
+mod expand;
 mod quoting;
+mod scripts;
 mod unwrap;
 mod walk;
 mod word;
 
 use std::sync::Arc;
 
-pub(crate) use walk::{SHELLS, is_c_flag};
+pub(crate) use scripts::is_c_flag;
+pub(crate) use walk::SHELLS;
 pub(crate) use word::Word;
 
 /// A longer command is not read.
@@ -156,4 +159,14 @@ pub(crate) fn last_program(command: &str) -> Option<String> {
         .rev()
         .find(|call| call.wrappers.is_empty())
         .map(|call| call.program.clone())
+}
+
+/// Whether `command` leaves a shell, here or elsewhere, that takes commands from its input.
+pub(crate) fn takes_commands(command: &str) -> bool {
+    let scene = Scene::read(command, None, None);
+    scene.calls.iter().any(|call| {
+        let interactive = call.operands().is_empty() && !call.texts().any(|text| is_c_flag(&text));
+        let remote = call.is(&["ssh", "su", "telnet"]) || call.is(&["docker", "podman", "kubectl"]);
+        call.is(SHELLS) && interactive || remote || call.program.is_empty() && call.words.len() == 1
+    })
 }

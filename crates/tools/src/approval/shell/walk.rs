@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tree_sitter::{Node, Parser};
 
-use super::quoting::{unescape, unescape_ansi, unescape_double};
+use super::scripts::{find_commands, literal_output, script_argument};
 use super::unwrap::{Unwrapped, program_name, unwrap};
-use super::word::{Piece, Word};
+use super::word::Word;
 use super::{Call, DEEPEST, DEEPEST_SCRIPT, MOST_CALLS, Scene, crude};
 
 /// Shells whose scripts are read.
@@ -42,7 +42,7 @@ impl Place {
     }
 
     /// Inside of a substitution or a group: nothing is piped in.
-    fn inner(&self) -> Self {
+    pub(super) fn inner(&self) -> Self {
         Self {
             upstream: Vec::new(),
             input: None,
@@ -83,16 +83,16 @@ pub(super) fn script(scene: &mut Scene, source: &str, place: &Place) {
     }
 }
 
-struct Walk<'a> {
-    scene: &'a mut Scene,
-    source: &'a str,
-    variables: HashMap<String, Word>,
+pub(super) struct Walk<'a> {
+    pub(super) scene: &'a mut Scene,
+    pub(super) source: &'a str,
+    pub(super) variables: HashMap<String, Word>,
     folder: Option<String>,
-    level: usize,
+    pub(super) level: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn text(&self, node: Node<'_>) -> &'a str {
+    pub(super) fn text(&self, node: Node<'_>) -> &'a str {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
 
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
         self.level -= 1;
     }
 
-    fn children(&mut self, node: Node<'_>, place: &Place) {
+    pub(super) fn children(&mut self, node: Node<'_>, place: &Place) {
         let mut cursor = node.walk();
         let all: Vec<Node<'_>> = node.children(&mut cursor).collect();
         for (index, child) in all.iter().enumerate().filter(|(_, child)| child.is_named()) {
@@ -399,355 +399,13 @@ impl<'a> Walk<'a> {
             ..Place::default()
         }
     }
-
-    /// The words that `node` becomes: braces are expanded, unquoted values split.
-    fn fields(&mut self, node: Node<'_>, place: &Place, words: &mut Vec<Word>) {
-        let word = self.word(node, place);
-        for word in expand_braces(word) {
-            words.extend(split(word));
-        }
-    }
-
-    fn word(&mut self, node: Node<'_>, place: &Place) -> Word {
-        let mut word = Word::default();
-        self.pieces(node, place, false, &mut word.pieces);
-        word
-    }
-
-    fn pieces(&mut self, node: Node<'_>, place: &Place, quoted: bool, out: &mut Vec<Piece>) {
-        self.level += 1;
-        if self.level > DEEPEST {
-            self.scene.unreadable = Some("the command is nested too deeply to be read");
-            self.level -= 1;
-            return;
-        }
-        let text = self.text(node);
-        match node.kind() {
-            "raw_string" => literal(out, strip_ends(text, 1), true),
-            "ansi_c_string" => literal(
-                out,
-                &unescape_ansi(strip_ends(text.strip_prefix('$').unwrap_or(text), 1)),
-                true,
-            ),
-            "string" => self.parts(node, place, true, out),
-            "translated_string" | "concatenation" | "command_name" => self.parts(node, place, quoted, out),
-            "simple_expansion" => self.variable(text.trim_start_matches('$'), quoted, out),
-            "expansion" => self.expansion(node, place, quoted, out),
-            "command_substitution" | "process_substitution" => self.substitution(node, place, quoted, out),
-            "arithmetic_expansion" => {
-                self.children(node, &place.inner());
-                out.push(Piece::Unknown);
-            }
-            "array" | "subscript" => {
-                self.children(node, &place.inner());
-                out.push(Piece::Unknown);
-            }
-            _ if quoted => literal(out, &unescape_double(text), true),
-            _ => bare(out, text),
-        }
-        self.level -= 1;
-    }
-
-    /// The parts of a string or a concatenation, and the plain text between them.
-    fn parts(&mut self, node: Node<'_>, place: &Place, quoted: bool, out: &mut Vec<Piece>) {
-        let is_string = node.kind() == "string";
-        let (start, end) = if is_string && node.byte_range().len() >= 2 {
-            (node.start_byte() + 1, node.end_byte() - 1)
-        } else if node.kind() == "translated_string" {
-            (node.start_byte() + 1, node.end_byte())
-        } else {
-            (node.start_byte(), node.end_byte())
-        };
-        let mut at = start;
-        for part in named(node) {
-            if part.kind() == "string_content" {
-                continue;
-            }
-            self.gap(at, part.start_byte(), quoted, out);
-            self.pieces(part, place, quoted, out);
-            at = part.end_byte();
-        }
-        self.gap(at, end, quoted, out);
-    }
-
-    fn gap(&self, from: usize, to: usize, quoted: bool, out: &mut Vec<Piece>) {
-        let Some(text) = self.source.get(from..to).filter(|text| !text.is_empty()) else {
-            return;
-        };
-        if quoted {
-            literal(out, &unescape_double(text), true)
-        } else {
-            bare(out, text)
-        }
-    }
-
-    fn variable(&self, name: &str, quoted: bool, out: &mut Vec<Piece>) {
-        match self.variables.get(name) {
-            Some(value) if out.len() + value.pieces.len() < 64 => {
-                out.extend(value.pieces.iter().cloned().map(|piece| match piece {
-                    Piece::Text { text, .. } => Piece::Text { text, quoted },
-                    other => other,
-                }));
-            }
-            _ if name == "IFS" && !quoted => bare(out, " "),
-            _ => out.push(Piece::Variable(name.to_owned())),
-        }
-    }
-
-    /// `${…}`: the value of a plain name, or the default it falls back to.
-    fn expansion(&mut self, node: Node<'_>, place: &Place, quoted: bool, out: &mut Vec<Piece>) {
-        self.children(node, &place.inner());
-        let inner = strip_ends(self.text(node).trim_start_matches('$'), 1);
-        let end = inner
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .unwrap_or(inner.len());
-        let (name, operation) = inner.split_at(end);
-        let default = [":-", "-", ":=", "="]
-            .iter()
-            .find_map(|operator| operation.strip_prefix(operator));
-        match default {
-            _ if name.is_empty() => out.push(Piece::Unknown),
-            _ if operation.is_empty() => self.variable(name, quoted, out),
-            Some(_) if self.variables.contains_key(name) => self.variable(name, quoted, out),
-            Some(default) if !default.contains(['$', '`']) => bare(out, default.trim_matches(['"', '\''])),
-            _ => out.push(Piece::Unknown),
-        }
-    }
-
-    /// A substitution: what it runs is collected; what it prints is known when it only repeats a text.
-    fn substitution(&mut self, node: Node<'_>, place: &Place, quoted: bool, out: &mut Vec<Piece>) {
-        let from = self.scene.calls.len();
-        self.children(node, &place.inner());
-        let calls = self.scene.calls.get(from..).unwrap_or_default();
-        if let [call] = calls
-            && node.kind() == "command_substitution"
-            && let Some(text) = literal_output(call).or_else(|| looked_up(call))
-        {
-            let text = text.trim_end_matches('\n').to_owned();
-            out.push(Piece::Text { text, quoted });
-            return;
-        }
-        out.push(Piece::Output(
-            calls.iter().map(|call| call.program.clone()).collect(),
-        ));
-    }
 }
 
-fn named(node: Node<'_>) -> Vec<Node<'_>> {
+pub(super) fn named(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()
 }
 
 fn with(names: &[String], name: &str) -> Vec<String> {
     names.iter().cloned().chain([name.to_owned()]).collect()
-}
-
-fn literal(out: &mut Vec<Piece>, text: &str, quoted: bool) {
-    out.push(Piece::Text {
-        text: text.to_owned(),
-        quoted,
-    });
-}
-
-/// Unquoted text; what is escaped in it counts as quoted.
-fn bare(out: &mut Vec<Piece>, text: &str) {
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        if at > 0 {
-            literal(out, &rest[..at], false);
-        }
-        let after = rest[at + 1..].chars().next().map_or(0, char::len_utf8);
-        let (escape, tail) = rest[at..].split_at(1 + after);
-        literal(out, &unescape(escape), true);
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        literal(out, rest, false);
-    }
-}
-
-fn strip_ends(text: &str, count: usize) -> &str {
-    text.get(count..text.len().saturating_sub(count))
-        .unwrap_or_default()
-}
-
-/// What a call prints, when it only repeats its words or its input.
-fn literal_output(call: &Call) -> Option<String> {
-    match call.program.as_str() {
-        "echo" | "printf" if call.args().iter().all(Word::is_known) => {
-            let words: Vec<String> = call
-                .texts()
-                .skip_while(|text| matches!(text.as_str(), "-n" | "-e" | "-ne" | "-en" | "--"))
-                .collect();
-            // A format that fills in nothing but its arguments comes to them.
-            let words = match words.first() {
-                Some(format)
-                    if call.program == "printf"
-                        && words.len() > 1
-                        && format.trim_end_matches("\\n") == "%s" =>
-                {
-                    &words[1..]
-                }
-                _ => &words[..],
-            };
-            Some(unescape_ansi(&words.join(" ")))
-        }
-        "cat" | "tee" if call.operands().is_empty() || call.program == "tee" => call.input.clone(),
-        _ => None,
-    }
-}
-
-/// The program whose place is looked up.
-fn looked_up(call: &Call) -> Option<String> {
-    let operands = call.operands();
-    let one = operands.first().filter(|_| operands.len() == 1)?;
-    let asks = call.is(&["which", "type"]) || call.is(&["command"]) && call.has_option('v', "");
-    (asks && one.is_known()).then(|| one.text())
-}
-
-/// The script that a call hands to a shell.
-fn script_argument(call: &Call) -> Option<String> {
-    let texts: Vec<String> = call.texts().collect();
-    let joined = |from: usize| {
-        texts
-            .get(from..)
-            .filter(|words| !words.is_empty())
-            .map(|words| words.join(" "))
-    };
-    let after = |flag: &dyn Fn(&str) -> bool| {
-        let at = texts.iter().position(|text| flag(text))?;
-        texts.get(at + 1).cloned()
-    };
-    match call.program.as_str() {
-        name if SHELLS.contains(&name) => {
-            let at = texts.iter().position(|text| is_c_flag(text))?;
-            // Options may stand between the flag and its script.
-            texts[at + 1..]
-                .iter()
-                .find(|text| !text.starts_with(['-', '+']))
-                .cloned()
-        }
-        "su" | "runuser" | "script" | "flock" => after(&|text| text == "-c" || text == "--command"),
-        "eval" => joined(0),
-        "trap" => texts.iter().find(|text| !text.starts_with('-')).cloned(),
-        "watch" => {
-            let at = texts
-                .iter()
-                .position(|text| !text.starts_with('-') && text.parse::<f64>().is_err())?;
-            joined(at)
-        }
-        "env" => split_string(&texts),
-        "ssh" => {
-            let operands = call.operands();
-            let words: Vec<String> = operands.iter().skip(1).map(|word| word.text()).collect();
-            (!words.is_empty()).then(|| words.join(" "))
-        }
-        _ => None,
-    }
-}
-
-/// The text of `env -S`, attached or not, and the words after it.
-fn split_string(texts: &[String]) -> Option<String> {
-    let at = texts
-        .iter()
-        .position(|text| text.starts_with("--split-string") || text.starts_with('-') && text.contains('S'))?;
-    let attached = match texts[at].strip_prefix("--split-string") {
-        Some(rest) => rest.trim_start_matches('='),
-        None => texts[at].split_once('S').map_or("", |(_, rest)| rest),
-    };
-    Some(format!("{attached} {}", texts[at + 1..].join(" ")))
-}
-
-/// `-c`, also in a bundle such as `-lc`.
-pub(crate) fn is_c_flag(text: &str) -> bool {
-    let letters = text.strip_prefix('-').unwrap_or_default();
-    letters.contains('c') && letters.chars().all(|c| c.is_ascii_alphabetic())
-}
-
-/// The commands of `find -exec` and its like.
-fn find_commands(call: &Call) -> Vec<Vec<Word>> {
-    const STARTS: &[&str] = &[
-        "-exec",
-        "-execdir",
-        "-ok",
-        "-okdir",
-        "-x",
-        "-X",
-        "--exec",
-        "--exec-batch",
-    ];
-    let mut found = Vec::new();
-    let mut words = call.args().iter();
-    while let Some(word) = words.next() {
-        if STARTS.contains(&word.text().as_str()) {
-            found.push(
-                words
-                    .by_ref()
-                    .take_while(|word| !matches!(word.text().as_str(), ";" | "+"))
-                    .cloned()
-                    .collect(),
-            );
-        }
-    }
-    found
-}
-
-/// Expands `{a,b}` of an unquoted word.
-fn expand_braces(word: Word) -> Vec<Word> {
-    let simple = |word: &Word| {
-        word.pieces
-            .iter()
-            .all(|piece| matches!(piece, Piece::Text { quoted: false, .. }))
-    };
-    if !simple(&word) {
-        return vec![word];
-    }
-    let text = word.text();
-    let open = text.find('{');
-    let close = text.rfind('}');
-    let (Some(open), Some(close)) = (open, close) else {
-        return vec![word];
-    };
-    let inner = text.get(open + 1..close).unwrap_or_default();
-    if !inner.contains(',') || inner.contains('{') || inner.matches(',').count() > 64 {
-        return vec![word];
-    }
-    let (before, after) = (&text[..open], &text[close + 1..]);
-    inner
-        .split(',')
-        .map(|part| Word::plain(&format!("{before}{part}{after}")))
-        .filter(|word| !word.text().is_empty())
-        .collect()
-}
-
-/// Splits a word where an unquoted value holds spaces.
-fn split(word: Word) -> Vec<Word> {
-    let splits = |piece: &Piece| matches!(piece, Piece::Text { text, quoted: false } if text.contains(char::is_whitespace));
-    if !word.pieces.iter().any(splits) {
-        return if word.pieces.is_empty() {
-            Vec::new()
-        } else {
-            vec![word]
-        };
-    }
-    let mut found = Vec::new();
-    let mut current = Word::default();
-    for piece in word.pieces {
-        let Piece::Text { text, quoted: false } = piece else {
-            current.pieces.push(piece);
-            continue;
-        };
-        for (index, part) in text.split(char::is_whitespace).enumerate() {
-            if index > 0 && !current.pieces.is_empty() {
-                found.push(std::mem::take(&mut current));
-            }
-            if !part.is_empty() {
-                literal(&mut current.pieces, part, false);
-            }
-        }
-    }
-    if !current.pieces.is_empty() {
-        found.push(current);
-    }
-    found
 }

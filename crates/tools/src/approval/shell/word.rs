@@ -117,6 +117,34 @@ impl Word {
     }
 }
 
+/// Expands `{a,b}` of an unquoted word.
+pub(super) fn expand_braces(word: Word) -> Vec<Word> {
+    let simple = |word: &Word| {
+        word.pieces
+            .iter()
+            .all(|piece| matches!(piece, Piece::Text { quoted: false, .. }))
+    };
+    if !simple(&word) {
+        return vec![word];
+    }
+    let text = word.text();
+    let open = text.find('{');
+    let close = text.rfind('}');
+    let (Some(open), Some(close)) = (open, close) else {
+        return vec![word];
+    };
+    let inner = text.get(open + 1..close).unwrap_or_default();
+    if !inner.contains(',') || inner.contains('{') || inner.matches(',').count() > 64 {
+        return vec![word];
+    }
+    let (before, after) = (&text[..open], &text[close + 1..]);
+    inner
+        .split(',')
+        .map(|part| Word::plain(&format!("{before}{part}{after}")))
+        .filter(|word| !word.text().is_empty())
+        .collect()
+}
+
 /// Stands for the user's home until the path is put together; no path holds it.
 const HOME: &str = "\u{0}";
 

@@ -5,7 +5,7 @@ mod result;
 mod servers;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -163,6 +163,7 @@ fn background(args: TerminalArgs, cx: &ToolContext<'_>, cwd: PathBuf) -> Result<
     let options = JobOptions {
         command: args.command.clone(),
         cwd: cwd.display().to_string(),
+        pty: args.pty,
         notify_on_complete: args.notify_on_complete,
         watch_patterns: if both {
             Vec::new()
@@ -173,7 +174,7 @@ fn background(args: TerminalArgs, cx: &ToolContext<'_>, cwd: PathBuf) -> Result<
     let job = cx
         .session
         .processes()
-        .start(options, &cwd, cx.session, args.pty)
+        .start(options, &cwd, cx.session)
         .map_err(|error| ToolError::Failed(format!("the process could not be started: {error}")))?;
     cx.host.spawned(cx.call, job.pid);
     Ok(result::started(&args, &job, both))
