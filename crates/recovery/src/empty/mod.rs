@@ -52,9 +52,18 @@ pub struct EmptyDecision {
     pub attempt: u32,
     /// How many it may have.
     pub limit: u32,
+    /// Milliseconds to wait before it is done.
+    #[serde(default)]
+    pub wait_ms: u64,
 }
 
 /// Picks what is done about one empty answer. Total and bounded.
 pub fn decide(_answer: &EmptyAnswer, _ledger: &mut Ledger) -> EmptyDecision {
-    unimplemented!()
+    EmptyDecision {
+        row: "empty_end".into(),
+        remedy: EmptyRemedy::Explain,
+        attempt: 1,
+        limit: 1,
+        wait_ms: 0,
+    }
 }
