@@ -36,7 +36,10 @@ pub fn store_image(folder: &Path, bytes: &[u8], media_type: &str) -> Result<Imag
     if !path.exists() {
         write_once(folder, &path, bytes).map_err(|source| StoreError::File { path, source })?;
     }
-    Ok(ImagePart { source: ImageSource::Stored(digest), media_type: media_type.to_owned() })
+    Ok(ImagePart {
+        source: ImageSource::Stored(digest),
+        media_type: media_type.to_owned(),
+    })
 }
 
 /// Where the bytes of a stored picture are; `None` for one that is not stored here.
@@ -49,7 +52,10 @@ pub fn image_path(folder: &Path, image: &ImagePart) -> Option<PathBuf> {
 
 /// Decodes inline base64 of a row that another program wrote; line breaks in it are ignored.
 pub(crate) fn decode_inline(text: &str) -> Option<Vec<u8>> {
-    let bare: String = text.chars().filter(|character| !character.is_whitespace()).collect();
+    let bare: String = text
+        .chars()
+        .filter(|character| !character.is_whitespace())
+        .collect();
     STANDARD.decode(bare).ok()
 }
 
@@ -62,8 +68,14 @@ pub(crate) fn marker(digest: &str, media_type: &str) -> String {
 pub(crate) fn parse_marker(text: &str) -> Option<ImagePart> {
     let name = text.strip_prefix("[image: images/")?.strip_suffix(']')?;
     let (digest, ending) = name.split_once('.')?;
-    let is_digest = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    let (media_type, _) = ENDINGS.into_iter().chain([OTHER]).find(|(_, known)| *known == ending)?;
+    let is_digest = digest.len() == 64
+        && digest
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let (media_type, _) = ENDINGS
+        .into_iter()
+        .chain([OTHER])
+        .find(|(_, known)| *known == ending)?;
     is_digest.then(|| ImagePart {
         source: ImageSource::Stored(digest.to_owned()),
         media_type: media_type.to_owned(),
@@ -72,7 +84,10 @@ pub(crate) fn parse_marker(text: &str) -> Option<ImagePart> {
 
 /// `<digest>.<ending>` of a picture.
 pub(crate) fn file_name(digest: &str, media_type: &str) -> String {
-    let (_, ending) = ENDINGS.into_iter().find(|(known, _)| *known == media_type).unwrap_or(OTHER);
+    let (_, ending) = ENDINGS
+        .into_iter()
+        .find(|(known, _)| *known == media_type)
+        .unwrap_or(OTHER);
     format!("{digest}.{ending}")
 }
 
@@ -91,10 +106,12 @@ fn write_once(folder: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// Lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 #[cfg(test)]
@@ -109,7 +126,10 @@ mod tests {
         let two = store_image(&folder, b"bytes", "image/png").unwrap();
         assert_eq!(one, two);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-        assert_eq!(std::fs::read(image_path(&folder, &one).unwrap()).unwrap(), b"bytes");
+        assert_eq!(
+            std::fs::read(image_path(&folder, &one).unwrap()).unwrap(),
+            b"bytes"
+        );
     }
 
     #[test]
@@ -118,7 +138,11 @@ mod tests {
         let image = parse_marker(&marker(&digest, "image/jpeg")).unwrap();
         assert_eq!(image.media_type, "image/jpeg");
         assert_eq!(image.source, ImageSource::Stored(digest.clone()));
-        for text in [format!("see [image: images/{digest}.png]"), "[image: images/x.png]".into(), String::new()] {
+        for text in [
+            format!("see [image: images/{digest}.png]"),
+            "[image: images/x.png]".into(),
+            String::new(),
+        ] {
             assert_eq!(parse_marker(&text), None, "{text}");
         }
     }

@@ -4,5 +4,5 @@ use std::borrow::Cow;
 
 /// Masks the secrets of a text.
 pub(crate) fn mask(text: &str) -> Cow<'_, str> {
-    Cow::Borrowed(text)
+    talaria_redact::redact(text)
 }

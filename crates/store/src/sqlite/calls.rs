@@ -59,8 +59,10 @@ impl Serialize for Function<'_> {
 }
 
 /// Reads the column.
-pub(crate) fn decode(column: &str) -> Vec<ToolCall> {
-    let Ok(list) = serde_json::from_str::<Vec<Map<String, Value>>>(column) else { return Vec::new() };
+pub(crate) fn decode(column: &[u8]) -> Vec<ToolCall> {
+    let Ok(list) = serde_json::from_slice::<Vec<Map<String, Value>>>(column) else {
+        return Vec::new();
+    };
     list.into_iter().map(decode_one).collect()
 }
 
@@ -68,7 +70,10 @@ fn decode_one(mut call: Map<String, Value>) -> ToolCall {
     let mut function = match call.shift_remove("function") {
         Some(Value::Object(function)) => function,
         // The older shape has the function's members on the call itself.
-        _ => ["name", "arguments"].iter().filter_map(|key| call.shift_remove_entry(*key)).collect(),
+        _ => ["name", "arguments"]
+            .iter()
+            .filter_map(|key| call.shift_remove_entry(*key))
+            .collect(),
     };
     let id = text(call.shift_remove("id"));
     let call_id = text(call.shift_remove("call_id"));
@@ -84,7 +89,12 @@ fn decode_one(mut call: Map<String, Value>) -> ToolCall {
         Some(Value::Null) | None => "{}".to_owned(),
         Some(other) => other.to_string(),
     };
-    ToolCall { id, name: text(function.shift_remove("name")), arguments, extra: call }
+    ToolCall {
+        id,
+        name: text(function.shift_remove("name")),
+        arguments,
+        extra: call,
+    }
 }
 
 fn text(value: Option<Value>) -> String {
@@ -106,27 +116,36 @@ mod tests {
             r#"[{"id":"c1","name":"terminal","arguments":{"command":"ls"}}]"#,
             r#"[{"call_id":"c1","function":{"name":"terminal","arguments":{"command":"ls"}}}]"#,
         ] {
-            let calls = decode(column);
+            let calls = decode(column.as_bytes());
             assert_eq!(calls.len(), 1, "{column}");
-            assert_eq!((calls[0].id.as_str(), calls[0].name.as_str()), ("c1", "terminal"), "{column}");
+            assert_eq!(
+                (calls[0].id.as_str(), calls[0].name.as_str()),
+                ("c1", "terminal"),
+                "{column}"
+            );
             assert_eq!(calls[0].arguments, r#"{"command":"ls"}"#, "{column}");
             assert!(calls[0].extra.is_empty(), "{column}");
         }
-        assert!(decode("no json").is_empty());
+        assert!(decode(b"no json").is_empty());
     }
 
     #[test]
     fn unknown_members_of_a_call_come_back() {
         let column = r#"[{"id":"c1","call_id":"fc_9","type":"function","function":{"name":"n","arguments":"{}"},"extra_content":{"google":{"thought_signature":"x"}}}]"#;
-        let calls = decode(column);
-        let again = decode(&encode(&calls).unwrap());
+        let calls = decode(column.as_bytes());
+        let again = decode(encode(&calls).unwrap().as_bytes());
         assert_eq!(calls, again);
         assert!(calls[0].extra.contains_key("extra_content") && calls[0].extra.contains_key("call_id"));
     }
 
     #[test]
     fn arguments_are_written_in_raw_utf8() {
-        let call = ToolCall { id: "a".into(), name: "t".into(), arguments: r#"{"q":"桂林"}"#.into(), extra: Map::new() };
+        let call = ToolCall {
+            id: "a".into(),
+            name: "t".into(),
+            arguments: r#"{"q":"桂林"}"#.into(),
+            extra: Map::new(),
+        };
         assert!(encode(&[call]).unwrap().contains("桂林"));
     }
 }

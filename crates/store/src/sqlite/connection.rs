@@ -26,27 +26,29 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<(Connection, Option<Stri
     if create {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
-    let connection = Connection::open_with_flags(path, flags).map_err(|source| opening(path, source))?;
-    let warning = until_free(|| prepare(&connection)).map_err(|source| opening(path, source))?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(|source| opening(path, source))?;
+    let warning = until_free(|| prepare(&mut connection)).map_err(|source| opening(path, source))?;
     Ok((connection, warning))
 }
 
 /// A connection to a database that lives in memory.
 pub(crate) fn open_in_memory() -> Result<Connection> {
-    let connection = Connection::open_in_memory().map_err(StoreError::Sqlite)?;
-    prepare(&connection).map_err(StoreError::Sqlite)?;
+    let mut connection = Connection::open_in_memory().map_err(StoreError::Sqlite)?;
+    prepare(&mut connection).map_err(StoreError::Sqlite)?;
     Ok(connection)
 }
 
 /// A second connection to an open database, which only reads.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
     let (connection, _) = open(path, false)?;
-    connection.pragma_update(None, "query_only", true).map_err(StoreError::Sqlite)?;
+    connection
+        .pragma_update(None, "query_only", true)
+        .map_err(StoreError::Sqlite)?;
     Ok(connection)
 }
 
 /// Settings of a connection. Gives a warning when the file has no write-ahead log.
-fn prepare(connection: &Connection) -> rusqlite::Result<Option<String>> {
+fn prepare(connection: &mut Connection) -> rusqlite::Result<Option<String>> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // SQLite's own waiting has no jitter, so two writers that collide once collide again.
     let mut since = Instant::now();
@@ -61,7 +63,9 @@ fn prepare(connection: &Connection) -> rusqlite::Result<Option<String>> {
         wait
     }))?;
     let warning = write_ahead(connection)?;
-    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA checkpoint_fullfsync = ON;")?;
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA checkpoint_fullfsync = ON;",
+    )?;
     Ok(warning)
 }
 
@@ -105,7 +109,10 @@ pub(crate) fn until_free<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) ->
 
 /// Another connection holds what is needed.
 pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
 }
 
 /// The file cannot serve as a database at all.
@@ -125,7 +132,10 @@ fn is_unusable(error: &rusqlite::Error) -> bool {
 /// What a failure while opening means.
 fn opening(path: &Path, source: rusqlite::Error) -> StoreError {
     match StoreError::from_sqlite(path, source) {
-        StoreError::Sqlite(source) => StoreError::Open { path: path.to_owned(), source },
+        StoreError::Sqlite(source) => StoreError::Open {
+            path: path.to_owned(),
+            source,
+        },
         other => other,
     }
 }
@@ -136,11 +146,17 @@ impl StoreError {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
             Some(ErrorCode::DiskFull) => Self::DiskFull,
-            Some(ErrorCode::ReadOnly) => Self::ReadOnly { path: path.to_owned() },
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                Self::Damaged { path: path.to_owned(), detail: error.to_string() }
-            }
-            Some(ErrorCode::CannotOpen) => Self::Open { path: path.to_owned(), source: error },
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly {
+                path: path.to_owned(),
+            },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged {
+                path: path.to_owned(),
+                detail: error.to_string(),
+            },
+            Some(ErrorCode::CannotOpen) => Self::Open {
+                path: path.to_owned(),
+                source: error,
+            },
             _ => Self::Sqlite(error),
         }
     }

@@ -52,8 +52,10 @@ fn encode_image(image: &ImagePart, folder: &Path, digests: &mut Vec<String>) -> 
 }
 
 /// Reads the column.
-pub(crate) fn decode(column: &str) -> Content {
-    let Some(text) = column.strip_prefix(PREFIX) else { return Content::Text(column.to_owned()) };
+pub(crate) fn decode(column: String) -> Content {
+    let Some(text) = column.strip_prefix(PREFIX) else {
+        return Content::Text(column);
+    };
     match serde_json::from_str::<Value>(text) {
         Ok(value) => decode_value(value),
         Err(_) => Content::Text(text.to_owned()),
@@ -85,7 +87,11 @@ fn decode_part(part: Value) -> Part {
     let object = match part {
         Value::String(text) => return decode_text(text),
         Value::Object(object) => object,
-        other => return Part::Text { text: other.to_string() },
+        other => {
+            return Part::Text {
+                text: other.to_string(),
+            };
+        }
     };
     let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
     if let Some(image) = decode_image(kind, &object) {
@@ -93,8 +99,12 @@ fn decode_part(part: Value) -> Part {
     }
     match object.get("text").and_then(Value::as_str) {
         Some(text) => decode_text(text.to_owned()),
-        None if kind.is_empty() => Part::Text { text: Value::Object(object).to_string() },
-        None => Part::Text { text: format!("[{kind}]") },
+        None if kind.is_empty() => Part::Text {
+            text: Value::Object(object).to_string(),
+        },
+        None => Part::Text {
+            text: format!("[{kind}]"),
+        },
     }
 }
 
@@ -110,7 +120,9 @@ fn decode_image(kind: &str, object: &serde_json::Map<String, Value>) -> Option<I
     match kind {
         "image_url" | "input_image" => {
             let address = object.get("image_url")?;
-            let address = address.as_str().or_else(|| address.get("url").and_then(Value::as_str))?;
+            let address = address
+                .as_str()
+                .or_else(|| address.get("url").and_then(Value::as_str))?;
             Some(from_address(address))
         }
         "image" => {
@@ -130,11 +142,20 @@ fn decode_image(kind: &str, object: &serde_json::Map<String, Value>) -> Option<I
 
 /// A `data:` address holds the bytes; any other is on the network.
 fn from_address(address: &str) -> ImagePart {
-    let inline = address.strip_prefix("data:").and_then(|rest| rest.split_once(','));
+    let inline = address
+        .strip_prefix("data:")
+        .and_then(|rest| rest.split_once(','));
     match inline {
         Some((head, data)) => {
-            let media_type = head.split(';').next().filter(|kind| !kind.is_empty()).unwrap_or("image/png");
-            ImagePart { source: ImageSource::Inline(data.to_owned()), media_type: media_type.to_owned() }
+            let media_type = head
+                .split(';')
+                .next()
+                .filter(|kind| !kind.is_empty())
+                .unwrap_or("image/png");
+            ImagePart {
+                source: ImageSource::Inline(data.to_owned()),
+                media_type: media_type.to_owned(),
+            }
         }
         None => ImagePart {
             source: ImageSource::Url(address.to_owned()),
@@ -144,7 +165,11 @@ fn from_address(address: &str) -> ImagePart {
 }
 
 fn guess_media_type(address: &str) -> &'static str {
-    let path = address.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let path = address
+        .split(['?', '#'])
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     match path.rsplit('.').next() {
         Some("jpg" | "jpeg") => "image/jpeg",
         Some("gif") => "image/gif",
@@ -160,16 +185,22 @@ mod tests {
     #[test]
     fn base64_of_another_program_is_read_and_never_written_again() {
         let column = "\0json:[{\"type\":\"text\",\"text\":\"look\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}]";
-        let content = decode(column);
+        let content = decode(column.to_owned());
         let image = content.images().next().unwrap();
         assert_eq!(image.source, ImageSource::Inline("QUJD".into()));
         let home = tempfile::tempdir().unwrap();
         let (written, digests) = encode(&content, home.path()).unwrap();
         assert!(!written.contains("QUJD"), "{written}");
-        let back = decode(&written);
-        assert_eq!(back.images().next().unwrap().source, ImageSource::Stored(digests[0].clone()));
+        let back = decode(written);
+        assert_eq!(
+            back.images().next().unwrap().source,
+            ImageSource::Stored(digests[0].clone())
+        );
         assert_eq!(back.text(), "look");
-        assert_eq!(std::fs::read(home.path().join(format!("{}.png", digests[0]))).unwrap(), b"ABC");
+        assert_eq!(
+            std::fs::read(home.path().join(format!("{}.png", digests[0]))).unwrap(),
+            b"ABC"
+        );
     }
 
     #[test]
@@ -178,13 +209,22 @@ mod tests {
             ("plain", "plain"),
             ("\0json:\"quoted\"", "quoted"),
             ("\0json:null", ""),
-            ("\0json:[\"one\",{\"type\":\"input_text\",\"text\":\"two\"}]", "one\ntwo"),
-            ("\0json:{\"_multimodal\":true,\"content\":[{\"type\":\"text\",\"text\":\"in\"}],\"text_summary\":\"s\"}", "in"),
+            (
+                "\0json:[\"one\",{\"type\":\"input_text\",\"text\":\"two\"}]",
+                "one\ntwo",
+            ),
+            (
+                "\0json:{\"_multimodal\":true,\"content\":[{\"type\":\"text\",\"text\":\"in\"}],\"text_summary\":\"s\"}",
+                "in",
+            ),
             ("\0json:{\"ok\":1}", "{\"ok\":1}"),
-            ("\0json:[{\"type\":\"input_audio\",\"input_audio\":{}}]", "[input_audio]"),
+            (
+                "\0json:[{\"type\":\"input_audio\",\"input_audio\":{}}]",
+                "[input_audio]",
+            ),
             ("\0json:{broken", "{broken"),
         ] {
-            assert_eq!(decode(column).text(), want, "{column:?}");
+            assert_eq!(decode(column.to_owned()).text(), want, "{column:?}");
         }
     }
 
@@ -195,7 +235,7 @@ mod tests {
             r#"{"type":"input_image","image_url":"data:image/jpeg;base64,QUJD"}"#,
             r#"{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"QUJD"}}"#,
         ] {
-            let content = decode(&format!("\0json:[{part}]"));
+            let content = decode(format!("\0json:[{part}]"));
             let image = content.images().next().unwrap();
             assert_eq!(image.media_type, "image/jpeg", "{part}");
             assert_eq!(image.source, ImageSource::Inline("QUJD".into()), "{part}");

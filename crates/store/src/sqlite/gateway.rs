@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 /// Copies what the file knows into columns that are still empty. A missing or broken file is no reason to stop.
 pub(crate) fn fill(connection: &Connection, home: &Path) -> rusqlite::Result<()> {
     let text = std::fs::read_to_string(home.join("sessions/sessions.json")).unwrap_or_default();
-    let Ok(Value::Object(entries)) = serde_json::from_str(&text) else { return Ok(()) };
+    let Ok(Value::Object(entries)) = serde_json::from_str(&text) else {
+        return Ok(());
+    };
     for (key, entry) in &entries {
         if let (false, Value::Object(entry)) = (key.starts_with('_'), entry) {
             fill_one(connection, key, entry)?;

@@ -29,15 +29,19 @@ const CONTINUES: &str = "s.source NOT IN ('subagent', 'tool') \
 pub(crate) fn resolve(connection: &Connection, name: &str) -> Result<SessionId> {
     let name = name.trim();
     if name.is_empty() {
-        return Err(StoreError::UnknownSession { name: name.to_owned() });
+        return Err(StoreError::UnknownSession {
+            name: name.to_owned(),
+        });
     }
     if exists(connection, name)? {
         return Ok(SessionId::new(name));
     }
-    let mut statement =
-        connection.prepare_cached("SELECT id FROM sessions WHERE id LIKE ?1 ESCAPE '\\' ORDER BY id LIMIT 6")?;
+    let mut statement = connection
+        .prepare_cached("SELECT id FROM sessions WHERE id LIKE ?1 ESCAPE '\\' ORDER BY id LIMIT 6")?;
     let found = statement
-        .query_map([format!("{}%", titles::escape_like(name))], |row| row.get::<_, String>(0))?
+        .query_map([format!("{}%", titles::escape_like(name))], |row| {
+            row.get::<_, String>(0)
+        })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     match found.as_slice() {
         [one] => return Ok(SessionId::new(one.as_str())),
@@ -46,10 +50,15 @@ pub(crate) fn resolve(connection: &Connection, name: &str) -> Result<SessionId> 
             if let Some(id) = by_title(connection, name)? {
                 return Ok(id);
             }
-            return Err(StoreError::AmbiguousSession { name: name.to_owned(), candidates: several.join(", ") });
+            return Err(StoreError::AmbiguousSession {
+                name: name.to_owned(),
+                candidates: several.join(", "),
+            });
         }
     }
-    by_title(connection, name)?.ok_or_else(|| StoreError::UnknownSession { name: name.to_owned() })
+    by_title(connection, name)?.ok_or_else(|| StoreError::UnknownSession {
+        name: name.to_owned(),
+    })
 }
 
 /// The newest `title #n`, else the session with exactly this title.
@@ -94,8 +103,15 @@ pub(crate) fn tip(connection: &Connection, id: &SessionId) -> Result<SessionId> 
     let mut seen = HashSet::from([id.clone()]);
     let mut tip = id.clone();
     while seen.len() < LONGEST_CHAIN {
-        let child = statement.query_row([tip.as_str()], |row| row.get::<_, String>(0)).optional()?;
-        let Some(child) = child.map(SessionId::new).filter(|child| seen.insert(child.clone())) else { break };
+        let child = statement
+            .query_row([tip.as_str()], |row| row.get::<_, String>(0))
+            .optional()?;
+        let Some(child) = child
+            .map(SessionId::new)
+            .filter(|child| seen.insert(child.clone()))
+        else {
+            break;
+        };
         tip = child;
     }
     Ok(tip)
@@ -118,7 +134,10 @@ pub(crate) fn ancestors(connection: &Connection, id: &SessionId) -> Result<Vec<S
 
 /// The first session of a lineage.
 pub(crate) fn root(connection: &Connection, id: &SessionId) -> Result<SessionId> {
-    Ok(ancestors(connection, id)?.into_iter().next().unwrap_or_else(|| id.clone()))
+    Ok(ancestors(connection, id)?
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| id.clone()))
 }
 
 /// The session that `id` continues.
@@ -131,10 +150,18 @@ fn continued(connection: &Connection, id: &SessionId) -> Result<Option<SessionId
              CASE WHEN instr(coalesce(s.model_config, ''), '\"_undo_of\"') > 0 THEN s.model_config END
          FROM sessions s LEFT JOIN sessions parent ON parent.id = s.parent_session_id WHERE s.id = ?1"
     ))?;
-    let found = statement.query_row([id.as_str()], |found| Ok((row::text(found, 0)?, row::json(found, 1)?))).optional()?;
-    let Some((parent, config)) = found else { return Ok(None) };
+    let found = statement
+        .query_row([id.as_str()], |found| {
+            Ok((row::text(found, 0)?, row::json(found, 1)?))
+        })
+        .optional()?;
+    let Some((parent, config)) = found else {
+        return Ok(None);
+    };
     let undone = config.and_then(|config| config.get("_undo_of").and_then(serde_json::Value::as_i64));
-    let Some(undone) = undone else { return Ok(parent.map(SessionId::new)) };
+    let Some(undone) = undone else {
+        return Ok(parent.map(SessionId::new));
+    };
     let before = connection
         .prepare_cached(
             "SELECT session_before FROM compactions WHERE id = ?1
@@ -160,7 +187,9 @@ pub(crate) fn newest(connection: &Connection, source: Option<&str>) -> Result<Op
              s.rowid DESC
          LIMIT 1"
     ))?;
-    let id = statement.query_row([source], |row| row.get::<_, String>(0)).optional()?;
+    let id = statement
+        .query_row([source], |row| row.get::<_, String>(0))
+        .optional()?;
     id.map(SessionId::new).map(|id| tip(connection, &id)).transpose()
 }
 
@@ -179,21 +208,27 @@ pub(crate) fn list(connection: &Connection, filter: &ListFilter) -> Result<Vec<L
     ))?;
     let limit = filter.limit.map_or(-1, row::to_column);
     let found = statement
-        .query_map(params![filter.source, limit, row::to_column(filter.offset)], |found| {
-            Ok(Listed {
-                id: SessionId::new(row::text(found, 0)?.unwrap_or_default()),
-                root_session_id: SessionId::new(String::new()),
-                title: row::text(found, 1)?,
-                source: row::text(found, 2)?.unwrap_or_default(),
-                model: row::text(found, 3)?,
-                started_at: Timestamp(row::real(found, 4)?.unwrap_or_default()),
-                last_active: Timestamp(row::real(found, 5)?.unwrap_or_default()),
-                message_count: 0,
-                preview: String::new(),
-            })
-        })?
+        .query_map(
+            params![filter.source, limit, row::to_column(filter.offset)],
+            |found| {
+                Ok(Listed {
+                    id: SessionId::new(row::text(found, 0)?.unwrap_or_default()),
+                    root_session_id: SessionId::new(String::new()),
+                    title: row::text(found, 1)?,
+                    source: row::text(found, 2)?.unwrap_or_default(),
+                    model: row::text(found, 3)?,
+                    started_at: Timestamp(row::real(found, 4)?.unwrap_or_default()),
+                    last_active: Timestamp(row::real(found, 5)?.unwrap_or_default()),
+                    message_count: 0,
+                    preview: String::new(),
+                })
+            },
+        )?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    found.into_iter().map(|listed| complete(connection, listed)).collect()
+    found
+        .into_iter()
+        .map(|listed| complete(connection, listed))
+        .collect()
 }
 
 /// Adds what stands in other rows: the lineage's root and start, how it began, how many messages are live.
@@ -216,7 +251,9 @@ fn complete(connection: &Connection, mut listed: Listed) -> Result<Listed> {
         .query_row([root.as_str()], |found| row::text(found, 0))
         .optional()?
         .flatten();
-    listed.preview = first.map(|column| preview(&content::decode(&column).text())).unwrap_or_default();
+    listed.preview = first
+        .map(|column| preview(&content::decode(column).text()))
+        .unwrap_or_default();
     listed.root_session_id = root;
     Ok(listed)
 }
@@ -226,7 +263,10 @@ fn preview(text: &str) -> String {
     const LONGEST: usize = 60;
     // Masked before it is cut, so that half a key is not taken for a word.
     let start: String = text.chars().take(20 * LONGEST).collect();
-    let line = mask::mask(&start).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = mask::mask(&start)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line,

@@ -43,7 +43,9 @@ pub struct SqliteStore {
 
 impl std::fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("SqliteStore")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -56,7 +58,8 @@ impl SqliteStore {
         let (mut writer, warning) = connection::open(path, true)?;
         let mut warnings: Vec<String> = warning.into_iter().collect();
         warnings.extend(
-            schema::bring_up_to_date(&mut writer, path.parent()).map_err(|error| StoreError::from_sqlite(path, error))?,
+            schema::bring_up_to_date(&mut writer, path.parent())
+                .map_err(|error| StoreError::from_sqlite(path, error))?,
         );
         Ok(Self {
             path: path.to_owned(),
@@ -89,7 +92,11 @@ impl SqliteStore {
 
     /// Reads with the connection that does not wait for writers.
     fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let connection = if self.in_memory { lock(&self.writer) } else { self.reader()? };
+        let connection = if self.in_memory {
+            lock(&self.writer)
+        } else {
+            self.reader()?
+        };
         body(&connection).map_err(|error| self.sorted(error))
     }
 
@@ -213,7 +220,12 @@ impl SessionStore for SqliteStore {
         self.write(|connection| sessions::branch(connection, from, new, &self.images))
     }
 
-    fn append(&self, session: &SessionId, messages: &[Arc<Message>], at: Timestamp) -> Result<Vec<MessageId>> {
+    fn append(
+        &self,
+        session: &SessionId,
+        messages: &[Arc<Message>],
+        at: Timestamp,
+    ) -> Result<Vec<MessageId>> {
         let rows = messages::encode_all(messages, &self.images)?;
         self.write(|connection| messages::append(connection, session, &rows, at))
     }

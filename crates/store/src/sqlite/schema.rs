@@ -39,7 +39,10 @@ struct State {
 /// Makes or updates the tables where needed; gives warnings for the person.
 ///
 /// `home` is the folder of the file: 0.14 kept some of the data in files there.
-pub(crate) fn bring_up_to_date(connection: &mut Connection, home: Option<&Path>) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn bring_up_to_date(
+    connection: &mut Connection,
+    home: Option<&Path>,
+) -> rusqlite::Result<Vec<String>> {
     let state = look(connection)?;
     let current = state.own == OWN.len() && (state.is_newer() || state.is_whole());
     if !current && state.own <= OWN.len() {
@@ -72,10 +75,14 @@ fn warnings(state: &State) -> Vec<String> {
         ));
     }
     if state.own > OWN.len() {
-        warnings.push("the database was written by a newer version of this program; it is used as it is".to_owned());
+        warnings.push(
+            "the database was written by a newer version of this program; it is used as it is".to_owned(),
+        );
     }
     if state.stale {
-        warnings.push("the search index is damaged and some messages cannot be found; run `db repair`".to_owned());
+        warnings.push(
+            "the search index is damaged and some messages cannot be found; run `db repair`".to_owned(),
+        );
     }
     warnings
 }
@@ -93,21 +100,30 @@ fn look(connection: &Connection) -> rusqlite::Result<State> {
         [],
         |row| row.get(0),
     )?;
-    let mut state =
-        State { own, hermes: None, triggers: usize::try_from(triggers).unwrap_or_default(), stale: false, unset_flags: false };
+    let mut state = State {
+        own,
+        hermes: None,
+        triggers: usize::try_from(triggers).unwrap_or_default(),
+        stale: false,
+        unset_flags: false,
+    };
     if tables < 3 {
         return Ok(state);
     }
-    state.hermes =
-        connection.query_row("SELECT version FROM schema_version LIMIT 1", [], |row| row.get(0)).optional()?;
+    state.hermes = connection
+        .query_row("SELECT version FROM schema_version LIMIT 1", [], |row| row.get(0))
+        .optional()?;
     state.stale = connection.query_row(
         "SELECT EXISTS (SELECT 1 FROM state_meta WHERE key = ?1)",
         [fts::STALE],
         |row| row.get(0),
     )?;
     if state.own > 0 {
-        state.unset_flags =
-            connection.query_row("SELECT EXISTS (SELECT 1 FROM messages WHERE active IS NULL)", [], |row| row.get(0))?;
+        state.unset_flags = connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM messages WHERE active IS NULL)",
+            [],
+            |row| row.get(0),
+        )?;
     }
     Ok(state)
 }
@@ -147,10 +163,16 @@ fn update(connection: &Connection, state: &State, home: Option<&Path>) -> rusqli
 fn add_missing_columns(connection: &Connection) -> rusqlite::Result<()> {
     let wanted = Connection::open_in_memory()?;
     wanted.execute_batch(TABLES)?;
-    let mut names = wanted.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
-    let tables: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut names =
+        wanted.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
+    let tables: Vec<String> = names
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
     for table in tables {
-        let have: Vec<String> = columns(connection, &table)?.into_iter().map(|(name, _)| name).collect();
+        let have: Vec<String> = columns(connection, &table)?
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         for (name, declaration) in columns(&wanted, &table)? {
             if !have.contains(&name) {
                 connection.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {name} {declaration};"))?;
@@ -162,12 +184,19 @@ fn add_missing_columns(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The columns of a table with what `ALTER TABLE` needs to add them.
 fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<(String, String)>> {
-    let mut statement = connection.prepare("SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?1)")?;
+    let mut statement =
+        connection.prepare("SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?1)")?;
     let rows = statement.query_map([table], |row| {
         let (name, kind): (String, String) = (row.get(0)?, row.get(1)?);
         let (required, default): (bool, Option<String>) = (row.get(2)?, row.get(3)?);
-        let required = if required && default.is_some() { " NOT NULL" } else { "" };
-        let default = default.map(|value| format!(" DEFAULT {value}")).unwrap_or_default();
+        let required = if required && default.is_some() {
+            " NOT NULL"
+        } else {
+            ""
+        };
+        let default = default
+            .map(|value| format!(" DEFAULT {value}"))
+            .unwrap_or_default();
         Ok((name, format!("{kind}{required}{default}")))
     })?;
     rows.collect()

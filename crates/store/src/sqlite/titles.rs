@@ -11,10 +11,16 @@ const LONGEST: usize = 100;
 
 /// Cleans a title as Hermes does: no control or invisible characters, single spaces. `None` when nothing is left.
 pub(crate) fn clean(title: &str) -> Result<Option<String>> {
-    let visible: String = title.chars().filter(|character| !is_invisible(*character)).collect();
+    let visible: String = title
+        .chars()
+        .filter(|character| !is_invisible(*character))
+        .collect();
     let clean = visible.split_whitespace().collect::<Vec<_>>().join(" ");
     if clean.chars().count() > LONGEST {
-        return Err(StoreError::BadTitle { title: clean, why: "it has more than 100 characters" });
+        return Err(StoreError::BadTitle {
+            title: clean,
+            why: "it has more than 100 characters",
+        });
     }
     Ok((!clean.is_empty()).then_some(clean))
 }
@@ -43,13 +49,18 @@ pub(crate) fn split(title: &str) -> (&str, Option<u64>) {
 /// The next free name of a title's family: the title itself when nobody has it, else `Name #n`.
 pub(crate) fn next(connection: &Connection, title: &str) -> Result<String> {
     let Some(title) = clean(title)? else {
-        return Err(StoreError::BadTitle { title: title.to_owned(), why: "it has no visible character" });
+        return Err(StoreError::BadTitle {
+            title: title.to_owned(),
+            why: "it has no visible character",
+        });
     };
     let (base, _) = split(&title);
-    let mut statement =
-        connection.prepare_cached("SELECT title FROM sessions WHERE title = ?1 OR title LIKE ?2 ESCAPE '\\'")?;
+    let mut statement = connection
+        .prepare_cached("SELECT title FROM sessions WHERE title = ?1 OR title LIKE ?2 ESCAPE '\\'")?;
     let taken = statement
-        .query_map(params![base, format!("{} #%", escape_like(base))], |row| row.get::<_, String>(0))?
+        .query_map(params![base, format!("{} #%", escape_like(base))], |row| {
+            row.get::<_, String>(0)
+        })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     let highest = taken
         .iter()
@@ -64,7 +75,10 @@ pub(crate) fn next(connection: &Connection, title: &str) -> Result<String> {
         Some(highest) => {
             let suffix = format!(" #{}", highest.max(1) + 1);
             let room = LONGEST.saturating_sub(suffix.chars().count());
-            format!("{}{suffix}", base.chars().take(room).collect::<String>().trim_end())
+            format!(
+                "{}{suffix}",
+                base.chars().take(room).collect::<String>().trim_end()
+            )
         }
     })
 }
@@ -75,7 +89,10 @@ pub(crate) fn set(connection: &Connection, id: &SessionId, title: Option<&str>) 
         Some(text) => match clean(text)? {
             Some(title) => Some(title),
             None => {
-                return Err(StoreError::BadTitle { title: text.to_owned(), why: "it has no visible character" });
+                return Err(StoreError::BadTitle {
+                    title: text.to_owned(),
+                    why: "it has no visible character",
+                });
             }
         },
         None => None,
@@ -85,11 +102,17 @@ pub(crate) fn set(connection: &Connection, id: &SessionId, title: Option<&str>) 
         && owner != *id
     {
         if !lineage::ancestors(connection, id)?.contains(&owner) {
-            return Err(StoreError::TitleTaken { title: title.clone(), owner: owner.to_string() });
+            return Err(StoreError::TitleTaken {
+                title: title.clone(),
+                owner: owner.to_string(),
+            });
         }
         connection.execute("UPDATE sessions SET title = NULL WHERE id = ?1", [owner.as_str()])?;
     }
-    let rows = connection.execute("UPDATE sessions SET title = ?1 WHERE id = ?2", params![title, id.as_str()])?;
+    let rows = connection.execute(
+        "UPDATE sessions SET title = ?1 WHERE id = ?2",
+        params![title, id.as_str()],
+    )?;
     if rows == 0 {
         return Err(StoreError::UnknownSession { name: id.to_string() });
     }
@@ -99,7 +122,11 @@ pub(crate) fn set(connection: &Connection, id: &SessionId, title: Option<&str>) 
 /// Titles a session that has none yet, numbering the title when it is taken; gives the title when it was set.
 pub(crate) fn set_if_none(connection: &Connection, id: &SessionId, title: &str) -> Result<Option<String>> {
     let untitled: Option<bool> = connection
-        .query_row("SELECT title IS NULL FROM sessions WHERE id = ?1", [id.as_str()], |row| row.get(0))
+        .query_row(
+            "SELECT title IS NULL FROM sessions WHERE id = ?1",
+            [id.as_str()],
+            |row| row.get(0),
+        )
         .optional()?;
     if untitled != Some(true) {
         return Ok(None);
@@ -109,13 +136,19 @@ pub(crate) fn set_if_none(connection: &Connection, id: &SessionId, title: &str) 
         Some(clean) => next(connection, &clean)?,
         None => return Ok(None),
     };
-    connection.execute("UPDATE sessions SET title = ?1 WHERE id = ?2", params![free, id.as_str()])?;
+    connection.execute(
+        "UPDATE sessions SET title = ?1 WHERE id = ?2",
+        params![free, id.as_str()],
+    )?;
     Ok(Some(free))
 }
 
 fn owner(connection: &Connection, title: &str) -> Result<Option<SessionId>> {
     let mut statement = connection.prepare_cached("SELECT id FROM sessions WHERE title = ?1")?;
-    Ok(statement.query_row([title], |row| row.get::<_, String>(0)).optional()?.map(SessionId::new))
+    Ok(statement
+        .query_row([title], |row| row.get::<_, String>(0))
+        .optional()?
+        .map(SessionId::new))
 }
 
 /// Escapes `text` for `LIKE … ESCAPE '\'`.
