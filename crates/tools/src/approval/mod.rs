@@ -11,3 +11,7 @@ pub enum Mode {
     /// Nothing is asked for; the hard list still holds.
     Off,
 }
+
+/// What the person allowed for one session.
+#[derive(Debug, Default)]
+pub struct Grants;
