@@ -1,7 +1,9 @@
 //! The built-in tools, one file or folder each.
 
 mod clarify;
+mod patch;
 mod read_file;
+mod search_files;
 mod todo;
 mod write_file;
 
@@ -14,7 +16,9 @@ use crate::tool::erase;
 pub(crate) fn all() -> Vec<(&'static str, Arc<dyn AnyTool>)> {
     vec![
         ("clarify", erase(clarify::Clarify)),
+        ("file", erase(patch::Patch)),
         ("file", erase(read_file::ReadFile)),
+        ("file", erase(search_files::SearchFiles)),
         ("file", erase(write_file::WriteFile)),
         ("todo", erase(todo::Todo)),
     ]
