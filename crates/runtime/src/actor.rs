@@ -102,7 +102,7 @@ impl Session {
         self.known_rows = count;
         self.executor.session().hydrate(&self.messages());
         if let Some(prompt) = row.and_then(|row| row.system_prompt) {
-            self.system = Some(Arc::from(prompt));
+            self.system = Some(prompt.into());
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use talaria_store::{CallJournal, CallState, SessionStore};
+use talaria_store::{CallJournal, CallState, SessionStore, StoreError};
 use talaria_tools::{Host, JournalError};
 use talaria_types::{
     ApprovalAnswer, ApprovalRequest, Effect, Event, Message, MessageId, Question, SessionId, ToolCall, ToolResult, TurnId,
@@ -38,7 +38,7 @@ struct Rows {
     waiting: HashMap<String, Arc<Message>>,
     effects: HashMap<String, Effect>,
     written: Vec<(MessageId, Arc<Message>)>,
-    failure: Option<String>,
+    failure: Option<StoreError>,
 }
 
 /// What a host is made of besides its batch.
@@ -74,7 +74,7 @@ impl<'a> TurnHost<'a> {
     ///
     /// # Errors
     /// When a row could not be written.
-    pub(crate) fn into_rows(self, results: &[ToolResult]) -> Result<Vec<(MessageId, Arc<Message>)>, String> {
+    pub(crate) fn into_rows(self, results: &[ToolResult]) -> Result<Vec<(MessageId, Arc<Message>)>, StoreError> {
         let order = self.rows().order.clone();
         for (id, result) in order.iter().zip(results) {
             self.settle(id, result);
@@ -100,7 +100,7 @@ impl<'a> TurnHost<'a> {
             match self.parts.store.append(&self.parts.session, std::slice::from_ref(&message), clock::now()) {
                 Ok(ids) => rows.written.extend(ids.first().map(|id| (*id, message))),
                 Err(error) => {
-                    rows.failure = Some(error.to_string());
+                    rows.failure = Some(error);
                     break;
                 }
             }

@@ -34,7 +34,7 @@ struct LocalTime;
 
 impl tracing_subscriber::fmt::time::FormatTime for LocalTime {
     fn format_time(&self, w: &mut tracing_subscriber::fmt::format::Writer<'_>) -> std::fmt::Result {
-        write!(w, "{}", jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S%.3f"))
+        write!(w, "{}", jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S%.3f"))
     }
 }
 

@@ -22,13 +22,14 @@ pub(crate) struct Drive<'a> {
     pub(crate) turn: TurnId,
     pub(crate) cancel: CancellationToken,
     patience_ms: u64,
+    stalls: u32,
     records: Vec<Record>,
 }
 
 impl<'a> Drive<'a> {
     /// A turn that begins now.
     pub(crate) fn new(session: &'a mut Session, turn: TurnId, cancel: CancellationToken) -> Self {
-        Self { session, turn, cancel, patience_ms: PATIENCE_MS, records: Vec::new() }
+        Self { session, turn, cancel, patience_ms: PATIENCE_MS, stalls: 0, records: Vec::new() }
     }
 
     /// Runs the turn to its end.
@@ -103,8 +104,9 @@ impl<'a> Drive<'a> {
         };
         let reply = model.provider.complete(&request, &forward, &self.cancel).await;
         self.account(&reply);
+        let request = self.session.digest(&request);
         self.record(Record::Call {
-            request: self.session.digest(&request),
+            request,
             situation: situation.clone(),
             completion: reply.as_ref().ok().map(|completion| Box::new(completion.clone())),
             failure: reply.as_ref().err().map(|failure| Box::new(failure.clone())),
@@ -131,6 +133,7 @@ impl<'a> Drive<'a> {
             entropy: clock::entropy(),
             patience_ms: self.patience_ms,
             applied: call.state().rewrites().to_vec(),
+            stalls: self.stalls,
         }
     }
 

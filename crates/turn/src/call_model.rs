@@ -312,8 +312,16 @@ fn cure(mut state: Box<State>, failure: Failure, decision: Decision) -> Step {
             let text = failure.partial.clone().unwrap_or_default().text;
             grow_output::end_partial(state, &text, crate::state::words(&failure))
         }
-        Remedy::GiveUp => give_up(state, failure),
+        Remedy::GiveUp => give_up(state, with_note(failure, decision.note)),
     }
+}
+
+/// The failure with what the deciding row has to say about it.
+fn with_note(mut failure: Failure, note: Option<String>) -> Failure {
+    if let Some(note) = note {
+        failure.message = format!("{} ({note})", failure.message);
+    }
+    failure
 }
 
 /// Nothing helps: what had been said is kept, what failed is told.
@@ -382,5 +390,7 @@ fn rewrite_words(rewrite: &Rewrite) -> String {
         Rewrite::RenameParameter { from, to } => format!("sending {to} instead of {from}"),
         Rewrite::CapOutput(cap) => format!("asking for at most {cap} output tokens"),
         Rewrite::DoNotStream => "asking without streaming".to_owned(),
+        Rewrite::EchoReasoning => "sending its thoughts back".to_owned(),
+        Rewrite::NoPrefill => "asking with a user message instead of a prefill".to_owned(),
     }
 }
