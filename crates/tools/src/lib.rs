@@ -11,6 +11,7 @@ pub mod approval;
 pub mod builtin;
 mod executor;
 mod host;
+pub mod process;
 mod registry;
 mod session;
 mod tool;
