@@ -38,10 +38,15 @@ fn environment(cwd: &Path) -> Environment {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Environment {
         os: format!("{} {}", std::env::consts::OS, release.trim()).trim_end().to_owned(),
-        user_home: talaria_config::env::user_home().map(|home| home.display().to_string()).unwrap_or_default(),
+        user_home: user_home(),
         cwd: cwd.display().to_string(),
         shell: "bash".to_owned(),
     }
+}
+
+fn user_home() -> String {
+    let environment = talaria_config::env::Environment::of_process();
+    environment.get(talaria_config::env::USER_HOME).unwrap_or_default().to_owned()
 }
 
 /// Six per cent of the window at four characters a token, between 20 000 and 500 000.
