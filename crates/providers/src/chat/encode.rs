@@ -95,7 +95,7 @@ impl ChatAdapter {
             let form = if marked.contains(&at) { MARKED } else { PLAIN };
             let from = place;
             let write = |message: &Message, out: &mut Vec<u8>| {
-                write_message(message, form == MARKED, from, &style, out)
+                write_message(message, form == MARKED, from, &style, out);
             };
             separate(&mut first, body);
             if has_images(message) && !pictures.all_are_sent() {
