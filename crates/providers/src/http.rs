@@ -26,6 +26,8 @@ use crate::{tls, window};
 
 /// After the answer's last word the line should end; a server that keeps it open is not waited for.
 const TAIL_TIMEOUT: Duration = Duration::from_millis(250);
+/// After its reason to end a server may still count tokens.
+const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The rest of a refusal's body is of no use if it takes longer.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// An answer of one document may be this large, not larger.
@@ -95,6 +97,8 @@ impl HttpProvider {
         let started = Instant::now();
         let mut encoded = self.adapter.encode(request, &self.images);
         encoded.facts.window = self.window.get().map_or(0, |window| window.tokens);
+        encoded.facts.oauth = self.endpoint.has_oauth_key();
+        encoded.facts.login = self.endpoint.login();
         let patience = patience(&self.endpoint, &encoded.facts);
         let context = Context {
             facts: encoded.facts,
@@ -371,10 +375,10 @@ impl Stream<'_> {
         };
         while self.failed.is_none() {
             // Reading on to the line's end lets the connection be used again.
-            let patience = if self.decoder.is_over() {
-                TAIL_TIMEOUT.min(call.patience)
-            } else {
-                call.patience
+            let patience = match (self.decoder.is_over(), self.decoder.is_complete()) {
+                (true, _) => TAIL_TIMEOUT.min(call.patience),
+                (false, true) => USAGE_TIMEOUT.min(call.patience),
+                (false, false) => call.patience,
             };
             match next_chunk(response, patience).await {
                 Ok(Some(chunk)) => self.push(&chunk, call),

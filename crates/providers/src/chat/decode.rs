@@ -10,7 +10,7 @@ use talaria_recovery::Partial;
 use talaria_types::{Completion, Delta, FinishReason, Reasoning};
 
 use super::parse::{self, Call, Choice, Chunk, Words};
-use crate::loose::{Loose, is_error, read};
+use crate::loose::{Loose, is_error, read, refuse_or};
 use crate::wire::{Decoder, WireError};
 
 /// One answer of Chat Completions.
@@ -259,20 +259,6 @@ impl Decoder for ChatDecoder {
 
     fn partial(&self) -> Partial {
         self.answer.partial()
-    }
-}
-
-/// An event that is no chunk: an error in some envelope, or nothing readable.
-fn refuse_or(json: &str, why: &'static str) -> Result<(), WireError> {
-    match read(json, |document: Value| is_error(&document)) {
-        Ok(true) => Err(WireError::Refused {
-            body: json.to_owned(),
-        }),
-        Ok(false) => Ok(()),
-        Err(_) => Err(WireError::Invalid {
-            why,
-            body: json.to_owned(),
-        }),
     }
 }
 
