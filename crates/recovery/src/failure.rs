@@ -1,7 +1,7 @@
 //! What an adapter saw when a call failed.
 
 use serde::{Deserialize, Serialize};
-use talaria_types::{ErrorKind, Usage};
+use talaria_types::{ErrorKind, TurnError, Usage};
 
 /// One failed call, as facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,12 @@ pub struct Failure {
     pub limits: Limits,
     /// The request parameter the text names, when it refuses one.
     pub parameter: Option<String>,
+    /// The name the text says to use instead of it.
+    #[serde(default)]
+    pub replacement: Option<String>,
+    /// What is known beyond the kind, when it changes what helps.
+    #[serde(default)]
+    pub symptom: Option<Symptom>,
     /// What the request carried.
     pub request: RequestFacts,
     /// What had been streamed before it broke.
@@ -47,15 +53,42 @@ pub enum Phase {
     Answer,
 }
 
-/// Numbers a failure's text states, in tokens.
+/// What is known beyond the kind, when it changes what helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Symptom {
+    /// A quota of a day, a month or a plan is used up: waiting seconds cannot help.
+    QuotaSpent,
+    /// The headers say that a bucket is empty and when it is filled again.
+    BucketEmpty,
+    /// An overload that is known to last minutes (Z.AI's coding plan).
+    LongOverload,
+    /// The stored thinking has to be sent back and was not.
+    ReasoningNotEchoed,
+    /// An assistant message as the last one is refused.
+    PrefillRefused,
+    /// Nothing came for so long that the line was cut from our side.
+    Stalled,
+    /// The server hung up without a word; a very large prompt is one of the causes.
+    HungUp,
+    /// No text says so, but the prompt is so large that an overflow is likely.
+    LikelyOverflow,
+    /// Nothing is served at this path.
+    WrongAddress,
+}
+
+/// Numbers a failure's text states, in tokens unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// The model's window.
     pub window: Option<u64>,
-    /// The most output that may be asked for.
+    /// The most output that may be asked for now.
     pub output: Option<u64>,
-    /// The size of the refused prompt.
+    /// The size of the refused prompt; a lower bound when the text says "at least".
     pub prompt: Option<u64>,
+    /// The most bytes a body or an image may have.
+    #[serde(default)]
+    pub bytes: Option<u64>,
 }
 
 /// What a refused request carried; rows look here before they take something out.
@@ -75,12 +108,42 @@ pub struct RequestFacts {
     pub streaming: bool,
     /// Its login is an OAuth one.
     pub oauth: bool,
+    /// Which kind of login it is; decides which row refreshes it.
+    #[serde(default)]
+    pub login: Login,
+    /// It carried the long-context beta header.
+    #[serde(default)]
+    pub long_context_beta: bool,
+    /// Output tokens it asked for at most.
+    #[serde(default)]
+    pub max_output: Option<u64>,
     /// Estimated prompt tokens.
     pub prompt_tokens: u64,
     /// The window it was made for.
     pub window: u64,
     /// How many messages.
     pub messages: u32,
+}
+
+/// Kinds of login that are refreshed in ways of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Login {
+    /// A key that stays as it is.
+    #[default]
+    ApiKey,
+    /// Anthropic's OAuth.
+    Anthropic,
+    /// OpenAI Codex' OAuth.
+    Codex,
+    /// xAI's OAuth.
+    Xai,
+    /// An agent key minted by Nous.
+    Nous,
+    /// A Copilot token exchanged for a GitHub one.
+    Copilot,
+    /// Another one that can be refreshed (ADC, a command, a helper of a cloud).
+    Other,
 }
 
 /// What had arrived of an answer when its stream broke.
@@ -109,8 +172,19 @@ impl Failure {
             retry_after_ms: None,
             limits: Limits::default(),
             parameter: None,
+            replacement: None,
+            symptom: None,
             request: RequestFacts::default(),
             partial: None,
+        }
+    }
+    /// The same failure as a turn's end, with what to do about it.
+    pub fn to_turn_error(&self) -> TurnError {
+        TurnError {
+            kind: self.kind,
+            message: self.message.clone(),
+            status: self.status,
+            hint: None,
         }
     }
 }

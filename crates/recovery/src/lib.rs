@@ -6,6 +6,8 @@
 //! sequence of failures ends. Nothing here performs a cure, waits, or knows the
 //! time. [`empty`] is the same idea for answers with nothing in them.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod backoff;
 pub mod chain;
 pub mod classify;
@@ -13,9 +15,12 @@ pub mod empty;
 mod failure;
 mod ledger;
 mod remedy;
+mod table;
 
 pub use chain::decide;
-pub use failure::{Failure, Limits, Partial, Phase, RequestFacts};
+pub use classify::{RawFailure, Transport, classify};
+pub use failure::{Failure, Limits, Login, Partial, Phase, RequestFacts, Symptom};
 pub use ledger::{Budget, Ledger};
 pub use remedy::{Decision, Remedy, Situation};
+pub use table::{Message, RowDoc, messages, table};
 pub use talaria_types::{ErrorKind, Rewrite};

@@ -51,10 +51,13 @@ pub struct Decision {
     pub attempt: u32,
     /// How many this row may have.
     pub limit: u32,
+    /// Why it ends here, in words for the person, when the failure's own words do not say it.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// What a row may know besides the failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Situation {
     /// Providers left in the fallback chain.
     pub fallbacks_left: u32,
@@ -70,4 +73,27 @@ pub struct Situation {
     pub entropy: u64,
     /// Milliseconds of the turn's waiting that are left.
     pub patience_ms: u64,
+    /// The repairs that already hold for this model; none of them is proposed again.
+    #[serde(default)]
+    pub applied: Vec<Rewrite>,
+    /// How many answers of this provider in a row stalled, over turns and this one included.
+    #[serde(default)]
+    pub stalls: u32,
+}
+
+impl Default for Situation {
+    /// One credential, no fallback, the default settings, ten minutes of patience.
+    fn default() -> Self {
+        Self {
+            fallbacks_left: 0,
+            can_rotate: false,
+            can_refresh: false,
+            max_retries: 3,
+            may_compact: true,
+            entropy: 0,
+            patience_ms: 600_000,
+            applied: Vec::new(),
+            stalls: 0,
+        }
+    }
 }

@@ -26,7 +26,8 @@ pub(crate) use self::budget::result_chars;
 use self::budget::Budget;
 use self::guard::Guard;
 use self::plan::{Plan, Planned, Ready};
-use crate::{Host, Registry, Selection, ToolContext, ToolError, ToolOutput, ToolSession, mask};
+use crate::mask::Mode;
+use crate::{Host, Registry, Selection, ToolContext, ToolError, ToolOutput, ToolSession};
 
 /// Calls of one segment that run at the same time.
 const SIDE_BY_SIDE: usize = 8;
@@ -134,7 +135,7 @@ impl Executor {
             };
             let call = &run.calls[index];
             let result = original.map_or_else(
-                || error_result(call, &call.name, "no result", Duration::ZERO),
+                || self.error_result(call, &call.name, "no result"),
                 |original| ToolResult {
                     call_id: call.id.clone(),
                     duration_ms: 0,
@@ -147,9 +148,7 @@ impl Executor {
         let results: Vec<ToolResult> = results
             .into_iter()
             .zip(run.calls)
-            .map(|(result, call)| {
-                result.unwrap_or_else(|| error_result(call, &call.name, "no result", Duration::ZERO))
-            })
+            .map(|(result, call)| result.unwrap_or_else(|| self.error_result(call, &call.name, "no result")))
             .collect();
         let mut guard = self.guard();
         let invalid_calls = guard.end_batch(run.calls.len());
@@ -173,10 +172,10 @@ impl Executor {
             Planned::SameAs(_) => return None,
             Planned::Invalid { name, error } => {
                 self.guard().invalid(name, error);
-                error_result(call, name, error, Duration::ZERO)
+                self.error_result(call, name, error)
             }
             Planned::Ready(ready) => match unwritten {
-                Some(error) => error_result(call, &ready.name, error, Duration::ZERO),
+                Some(error) => self.error_result(call, &ready.name, error),
                 None => self.run(run, call, ready).await,
             },
         };
@@ -190,14 +189,16 @@ impl Executor {
             return cancelled(call, &ready.name);
         }
         if let Some(block) = self.guard().before(ready) {
-            return error_result(call, &ready.name, &block, Duration::ZERO);
+            return self.error_result(call, &ready.name, &block);
         }
         let effect = ready.tool.effect();
-        if let Err(error) = run
-            .host
-            .started(call, &ready.name, &mask::arguments(&ready.args), effect)
-        {
-            return error_result(call, &ready.name, &error.to_string(), Duration::ZERO);
+        if let Err(error) = run.host.started(
+            call,
+            &ready.name,
+            &self.session.mask().arguments(&ready.args),
+            effect,
+        ) {
+            return self.error_result(call, &ready.name, &error.to_string());
         }
         if !ready.tool.idempotent() {
             self.session.reads().other_tool();
@@ -205,11 +206,12 @@ impl Executor {
         let began = Instant::now();
         let outcome = self.outcome(run, call, ready).await;
         let misfit = matches!(outcome, Err(ToolError::Misfit(_)));
+        let masked = outcome.is_ok() && ready.tool.masks_secrets();
         let output = outcome.unwrap_or_else(|error| failed(&ready.name, &error));
-        let mut output = if ready.tool.masks_secrets() {
+        let mut output = if masked {
             output
         } else {
-            mask::output(output)
+            self.session.mask().output(output, &ready.args)
         };
         {
             let mut guard = self.guard();
@@ -227,7 +229,10 @@ impl Executor {
             call_id: call.id.clone(),
             name: ready.name.clone(),
             content,
-            brief: cut(&mask::text(&output.brief), BRIEF_CHARS),
+            brief: cut(
+                &self.session.mask().text(&output.brief, Mode::Everything),
+                BRIEF_CHARS,
+            ),
             ok: output.ok,
             duration_ms: milliseconds(began.elapsed()),
         }
@@ -278,6 +283,23 @@ impl Executor {
         }
     }
 
+    /// The result of a call that did not run.
+    fn error_result(&self, call: &ToolCall, name: &str, error: &str) -> ToolResult {
+        let mask = self.session.mask();
+        let error = mask.text(error, Mode::Code);
+        ToolResult {
+            call_id: call.id.clone(),
+            name: name.to_owned(),
+            brief: cut(
+                &mask.text(&format!("[{name}] failed: {error}"), Mode::Everything),
+                BRIEF_CHARS,
+            ),
+            content: Content::Text(json!({ "error": error }).to_string()),
+            ok: false,
+            duration_ms: 0,
+        }
+    }
+
     /// The session.
     pub fn session(&self) -> &Arc<ToolSession> {
         &self.session
@@ -300,17 +322,6 @@ fn failed(name: &str, error: &ToolError) -> ToolOutput {
         content: Content::Text(json!({ "error": text }).to_string()),
         brief: format!("[{name}] failed: {text}"),
         ok: false,
-    }
-}
-
-fn error_result(call: &ToolCall, name: &str, error: &str, took: Duration) -> ToolResult {
-    ToolResult {
-        call_id: call.id.clone(),
-        name: name.to_owned(),
-        content: Content::Text(json!({ "error": error }).to_string()),
-        brief: cut(&mask::text(&format!("[{name}] failed: {error}")), BRIEF_CHARS),
-        ok: false,
-        duration_ms: milliseconds(took),
     }
 }
 

@@ -113,4 +113,9 @@ pub enum Rewrite {
     CapOutput(u64),
     /// Ask without streaming.
     DoNotStream,
+    /// Send the stored thinking of assistant messages back as `reasoning_content`
+    /// (a single space where none is stored); some servers refuse a history without it.
+    EchoReasoning,
+    /// End with a user message: this model takes no assistant message as the last one.
+    NoPrefill,
 }

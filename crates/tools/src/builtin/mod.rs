@@ -2,8 +2,10 @@
 
 mod clarify;
 mod patch;
+pub mod process;
 mod read_file;
 mod search_files;
+pub mod terminal;
 mod todo;
 mod write_file;
 
@@ -20,6 +22,8 @@ pub(crate) fn all() -> Vec<(&'static str, Arc<dyn AnyTool>)> {
         ("file", erase(read_file::ReadFile)),
         ("file", erase(search_files::SearchFiles)),
         ("file", erase(write_file::WriteFile)),
+        ("terminal", erase(process::Process)),
+        ("terminal", erase(terminal::Terminal)),
         ("todo", erase(todo::Todo)),
     ]
 }
@@ -29,7 +33,7 @@ fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

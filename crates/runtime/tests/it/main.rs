@@ -1,0 +1,6 @@
+//! The engine against a scripted model server, over real HTTP.
+
+mod arrows;
+mod crash;
+mod rig;
+mod sessions;
