@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
+    /// What the person should know from the start.
+    warnings: Vec<String>,
 }
 
 /// Which session is opened.
@@ -82,7 +84,7 @@ impl Engine {
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
-        let chain = setup::chain(&loaded)?;
+        let (chain, warnings) = setup::chain(&loaded)?;
         let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
         let shared = Shared {
             loaded,
@@ -90,6 +92,7 @@ impl Engine {
             store: Arc::new(store),
             registry: Arc::new(Registry::builtin()),
             chain,
+            warnings,
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -113,7 +116,8 @@ impl Engine {
             session.open(&found)?;
             session.exact = matches!(open, Open::Resume { exact: true, .. });
         }
-        for warning in self.shared.loaded.warnings.iter().chain(&self.shared.store.warnings()) {
+        let store = self.shared.store.warnings();
+        for warning in self.shared.loaded.warnings.iter().chain(&self.shared.warnings).chain(&store) {
             session.sink.warn(warning.clone());
         }
         let (ops, received) = mpsc::unbounded_channel();

@@ -102,7 +102,7 @@ impl Executor {
         };
         let mut unwritten: Vec<Option<String>> = Vec::with_capacity(calls.len());
         for (call, planned) in calls.iter().zip(&plan.calls) {
-            let (name, effect) = planned.tool(call);
+            let (name, effect) = planned.tool();
             unwritten.push(
                 host.intend(call, name, effect)
                     .err()
@@ -120,38 +120,19 @@ impl Executor {
             });
             let mut finished = futures_util::stream::iter(futures).buffer_unordered(SIDE_BY_SIDE);
             while let Some((index, result)) = finished.next().await {
-                results[index] = result;
+                if let Some(result) = result {
+                    copy_to_equals(run, plan, index, &result, &mut results);
+                    results[index] = Some(result);
+                }
             }
         }
-        self.collect(&run, &plan, results)
-    }
-
-    /// Fills in the copies of equal calls and whatever a fault left open, and closes the books.
-    fn collect(&self, run: &Run<'_>, plan: &Plan, mut results: Vec<Option<ToolResult>>) -> Batch {
-        for (index, planned) in plan.calls.iter().enumerate() {
-            let original = match planned {
-                Planned::SameAs(original) => results[*original].clone(),
-                Planned::Ready(_) | Planned::Invalid { .. } => continue,
-            };
-            let call = &run.calls[index];
-            let result = original.map_or_else(
-                || self.error_result(call, &call.name, "no result"),
-                |original| ToolResult {
-                    call_id: call.id.clone(),
-                    duration_ms: 0,
-                    ..original
-                },
-            );
-            run.host.finished(call, &result);
-            results[index] = Some(result);
-        }
-        let results: Vec<ToolResult> = results
-            .into_iter()
-            .zip(run.calls)
-            .map(|(result, call)| result.unwrap_or_else(|| self.error_result(call, &call.name, "no result")))
-            .collect();
+        let results = results.into_iter().zip(calls);
+        let results = results.map(|(result, call)| {
+            result.unwrap_or_else(|| self.error_result(call, &call.name, "the call gave no result"))
+        });
+        let results = results.collect();
         let mut guard = self.guard();
-        let invalid_calls = guard.end_batch(run.calls.len());
+        let invalid_calls = guard.end_batch(calls.len());
         Batch {
             results,
             halt: guard.halt(),
@@ -169,7 +150,7 @@ impl Executor {
     ) -> Option<ToolResult> {
         let call = &run.calls[index];
         let result = match planned {
-            Planned::SameAs(_) => return None,
+            Planned::SameAs { .. } => return None,
             Planned::Invalid { name, error } => {
                 self.guard().invalid(name, error);
                 self.error_result(call, name, error)
@@ -307,6 +288,28 @@ impl Executor {
 
     fn guard(&self) -> MutexGuard<'_, Guard> {
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives the calls that are equal to the one at `index` its result.
+fn copy_to_equals(
+    run: &Run<'_>,
+    plan: &Plan,
+    index: usize,
+    result: &ToolResult,
+    results: &mut [Option<ToolResult>],
+) {
+    for (at, planned) in plan.calls.iter().enumerate() {
+        if matches!(planned, Planned::SameAs { original, .. } if *original == index) {
+            let call = &run.calls[at];
+            let copy = ToolResult {
+                call_id: call.id.clone(),
+                duration_ms: 0,
+                ..result.clone()
+            };
+            run.host.finished(call, &copy);
+            results[at] = Some(copy);
+        }
     }
 }
 

@@ -78,7 +78,7 @@ impl CallModel {
 
     /// The person stopped the turn before the call was made.
     pub fn interrupt(self) -> Step {
-        interrupted(self.state, String::new(), Reasoning::default())
+        interrupted(self.state, "", Reasoning::default())
     }
 }
 
@@ -92,7 +92,7 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
     }
     let visible = !completion.text.trim().is_empty();
     match completion.finish {
-        FinishReason::Refused => refused(state, completion),
+        FinishReason::Refused => refused(state, &completion),
         FinishReason::WindowExceeded => Compact::begin(state, Trigger::Overflow, None),
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) if visible => {
@@ -167,7 +167,7 @@ fn replied(mut state: Box<State>, completion: Completion) -> Step {
 }
 
 /// The model or its provider declined; asking again would only cost.
-fn refused(mut state: Box<State>, completion: Completion) -> Step {
+fn refused(mut state: Box<State>, completion: &Completion) -> Step {
     state.talk.strike();
     let said = completion.text.trim();
     let text = if said.is_empty() {
@@ -271,7 +271,7 @@ fn failed(mut state: Box<State>, failure: Failure, situation: &Situation) -> Ste
             text: (!partial.reasoning.is_empty()).then_some(partial.reasoning),
             ..Reasoning::default()
         };
-        return interrupted(state, partial.text, reasoning);
+        return interrupted(state, &partial.text, reasoning);
     }
     if state.closing {
         // The work is done; a closing call that fails costs only the summary.
@@ -331,19 +331,17 @@ pub(crate) fn give_up(mut state: Box<State>, failure: Failure) -> Step {
         return grow_output::end_partial(state, "", why);
     }
     state.pieces.clear();
-    let outcome = match failure.kind {
-        ErrorKind::ContextOverflow => Outcome::Overflow(Box::new(failure)),
-        ErrorKind::Refused | ErrorKind::ContentPolicyBlocked if failure.phase == Phase::Answer => Outcome::Refused {
-            text: failure.message,
-        },
-        _ => Outcome::Failed(Box::new(failure)),
+    let outcome = if failure.kind == ErrorKind::ContextOverflow {
+        Outcome::Overflow(Box::new(failure))
+    } else {
+        Outcome::Failed(Box::new(failure))
     };
     Step::Done(Ending::of(state, outcome))
 }
 
 /// The person stopped it: what had been said becomes the row, marked.
-fn interrupted(mut state: Box<State>, partial: String, reasoning: Reasoning) -> Step {
-    let text = grow_output::whole(&mut state, &partial);
+fn interrupted(mut state: Box<State>, partial: &str, reasoning: Reasoning) -> Step {
+    let text = grow_output::whole(&mut state, partial);
     let text = text.trim_end().to_owned();
     if text.is_empty() {
         return Step::Done(Ending::of(state, Outcome::Interrupted { text: None }));

@@ -248,13 +248,13 @@ async fn equal_calls_run_once_and_each_id_gets_the_result() {
         *stage.log.lines.lock().unwrap(),
         [
             "intend a probe execute",
-            "intend b Probe read",
+            "intend b probe read",
             "intend c probe execute",
             "started a",
             "finished a true",
+            "finished b true",
             "started c",
             "finished c true",
-            "finished b true",
         ]
     );
 }

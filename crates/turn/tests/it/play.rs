@@ -105,7 +105,7 @@ impl Script {
     fn answer(&mut self, step: Step) -> Result<Step, Box<Ending>> {
         let happening = match step {
             Step::Done(ending) => {
-                self.line(&format!("{}", outcome(&ending)));
+                self.line(&outcome(&ending));
                 return Err(ending);
             }
             _ => self.happenings.pop_front(),
