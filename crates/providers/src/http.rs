@@ -4,6 +4,7 @@
 //! request: what to do about a failure is decided elsewhere, from the facts that
 //! go into the [`Failure`]. Streamed pieces go to the sink as the bytes arrive.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response};
 use secrecy::ExposeSecret;
 use talaria_llm::sse::{Event, Framer, Sniff, sniff};
-use talaria_llm::{Provider, Window};
+use talaria_llm::{Provider, Window, WindowSource};
 use talaria_recovery::{Failure, Phase, RawFailure, RequestFacts, Transport};
 use talaria_types::{Completion, Delta, ModelIdentity, ModelRequest};
 use tokio::sync::OnceCell;
@@ -22,7 +23,7 @@ use crate::endpoint::Endpoint;
 use crate::failure::{self, BODY_LIMIT, Context};
 use crate::images::ImageFolder;
 use crate::wire::{Adapter, Decoder, Encoded, WireError};
-use crate::{tls, window};
+use crate::{tls, window, window_file};
 
 /// After the answer's last word the line should end; a server that keeps it open is not waited for.
 const TAIL_TIMEOUT: Duration = Duration::from_millis(250);
@@ -40,6 +41,8 @@ pub(crate) struct HttpProvider {
     images: ImageFolder,
     client: Mutex<Option<Client>>,
     window: OnceCell<Window>,
+    /// The window a refusal has told; zero when none has.
+    learned: AtomicU64,
 }
 
 /// Everything one call needs to be told about its failure.
@@ -72,6 +75,7 @@ impl HttpProvider {
             images,
             client: Mutex::new(None),
             window: OnceCell::new(),
+            learned: AtomicU64::new(0),
         }
     }
 
@@ -88,6 +92,18 @@ impl HttpProvider {
         Ok(client)
     }
 
+    fn as_learned(&self, found: Window) -> Window {
+        match self.learned.load(Ordering::Relaxed) {
+            0 => found,
+            tokens if tokens < found.tokens => Window {
+                tokens,
+                source: WindowSource::Server,
+                ..found
+            },
+            _ => found,
+        }
+    }
+
     async fn call(
         &self,
         request: &ModelRequest,
@@ -96,7 +112,10 @@ impl HttpProvider {
     ) -> Result<Completion, Failure> {
         let started = Instant::now();
         let mut encoded = self.adapter.encode(request, &self.images);
-        encoded.facts.window = self.window.get().map_or(0, |window| window.tokens);
+        encoded.facts.window = self
+            .window
+            .get()
+            .map_or(0, |window| self.as_learned(*window).tokens);
         encoded.facts.oauth = self.endpoint.has_oauth_key();
         encoded.facts.login = self.endpoint.login();
         let patience = patience(&self.endpoint, &encoded.facts);
@@ -193,11 +212,19 @@ impl Provider for HttpProvider {
                     credential,
                 })
             };
-            *self
+            let found = *self
                 .window
                 .get_or_init(|| window::discover(&self.endpoint, server))
-                .await
+                .await;
+            self.as_learned(found)
         })
+    }
+
+    fn learn_window(&self, tokens: u64) {
+        self.learned.store(tokens, Ordering::Relaxed);
+        if let Some(file) = &self.endpoint.window_cache {
+            window_file::write(file, &self.endpoint.identity, tokens);
+        }
     }
 
     fn rebuild_transport(&self) {

@@ -20,6 +20,7 @@ mod failure;
 mod gemini;
 mod http;
 mod images;
+mod listing;
 mod loose;
 mod params;
 mod pictures;
@@ -37,4 +38,5 @@ mod wire;
 
 pub use effort::{Effort, ParseEffortError};
 pub use endpoint::{Endpoint, connect, decode};
+pub use listing::{ListingError, models};
 pub use resolve::{ProviderRequest, ResolveError, resolve};
