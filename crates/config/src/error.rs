@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file cannot be read or written.
-    #[error("cannot use {path}")]
+    #[error("cannot use {path}: {source}")]
     File {
         /// The file.
         path: PathBuf,
@@ -36,4 +36,21 @@ pub enum ConfigError {
         /// What it is.
         found: String,
     },
+    /// A file is written in a way that cannot be changed without risk.
+    #[error("{path}: {key} cannot be changed without touching what stands around it; edit the file by hand")]
+    CannotEdit {
+        /// The file.
+        path: PathBuf,
+        /// The dotted key.
+        key: String,
+    },
+    /// Somebody else owns the configuration.
+    #[error("{path} is managed by this installation and cannot be changed from here")]
+    Managed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no place for a home.
+    #[error("no home folder: set $TALARIA_HOME, or give --home DIR")]
+    NoHome,
 }

@@ -5,6 +5,8 @@
 //! [`meter`] says when to compress; [`compress`] says what to hide. All of it is
 //! pure: no I/O, no clock, no randomness, no environment.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod compose;
 pub mod compress;
 pub mod meter;

@@ -4,9 +4,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use talaria_config::Loaded;
-use talaria_store::SessionStore;
+use talaria_store::sqlite::SqliteStore;
+use talaria_store::{SessionStore, StoreError};
+use talaria_tools::{Executor, Registry, ToolSession};
+use talaria_types::SessionId;
+use tokio::sync::mpsc;
 
-use crate::SessionHandle;
+use crate::events::Sink;
+use crate::inbox::Inbox;
+use crate::models::{Model, Models};
+use crate::record::Digester;
+use crate::session::Session;
+use crate::{SessionHandle, actor, clock, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -23,11 +32,20 @@ pub struct EngineOptions {
     pub interactive: bool,
 }
 
-/// What a process shares between its sessions: store, endpoints, tools, log.
+/// What a process shares between its sessions: store, models, tools.
 pub struct Engine {
-    #[allow(dead_code, reason = "filled in with the session actor")]
-    options: EngineOptions,
-    store: Arc<dyn SessionStore>,
+    shared: Arc<Shared>,
+}
+
+/// The engine's insides, held by every session.
+pub(crate) struct Shared {
+    pub(crate) loaded: Loaded,
+    pub(crate) options: EngineOptions,
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) chain: Vec<Arc<Model>>,
+    /// What the person should know from the start.
+    warnings: Vec<String>,
 }
 
 /// Which session is opened.
@@ -57,28 +75,154 @@ pub enum EngineError {
     Usage(String),
     /// The store cannot be used.
     #[error(transparent)]
-    Store(#[from] talaria_store::StoreError),
+    Store(#[from] StoreError),
 }
 
 impl Engine {
-    /// Opens the store and resolves the model; sends nothing yet.
+    /// Opens the store and resolves the models; sends nothing yet.
     ///
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
-    pub fn open(_loaded: Loaded, _options: EngineOptions) -> Result<Self, EngineError> {
-        unimplemented!()
+    pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
+        let (chain, warnings) = setup::chain(&loaded)?;
+        let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
+        let shared = Shared {
+            loaded,
+            options,
+            store: Arc::new(store),
+            registry: Arc::new(Registry::builtin()),
+            chain,
+            warnings,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// The store.
     pub fn store(&self) -> &Arc<dyn SessionStore> {
-        &self.store
+        &self.shared.store
     }
 
     /// Starts the actor of a session.
     ///
     /// # Errors
     /// When the session is unknown, or the store cannot be used.
-    pub async fn session(&self, _open: Open) -> Result<SessionHandle, EngineError> {
-        unimplemented!()
+    pub async fn session(&self, open: Open) -> Result<SessionHandle, EngineError> {
+        let found = self.find(&open)?;
+        let id = found.clone().unwrap_or_else(clock::fresh_session_id);
+        let (sink, events) = Sink::new(id.clone());
+        let inbox = Arc::new(Inbox::default());
+        let mut session = self.blank(id, sink, inbox.clone()).await?;
+        if let Some(found) = found {
+            session.open(&found)?;
+            session.exact = matches!(open, Open::Resume { exact: true, .. });
+        }
+        let store = self.shared.store.warnings();
+        for warning in self
+            .shared
+            .loaded
+            .warnings
+            .iter()
+            .chain(&self.shared.warnings)
+            .chain(&store)
+        {
+            session.sink.warn(warning.clone());
+        }
+        let (ops, received) = mpsc::unbounded_channel();
+        let (work, queue) = mpsc::unbounded_channel();
+        let handle = SessionHandle::new(ops, events, session.id.clone());
+        tokio::spawn(inbox.sort(received, work));
+        tokio::spawn(actor::run(session, queue));
+        Ok(handle)
+    }
+
+    /// The session that is meant; nothing for a new one.
+    fn find(&self, open: &Open) -> Result<Option<SessionId>, EngineError> {
+        let store = &self.shared.store;
+        match open {
+            Open::New => Ok(None),
+            Open::Resume { name, exact } => {
+                let found = store.resolve(name)?;
+                Ok(Some(if *exact { found } else { store.tip(&found)? }))
+            }
+            Open::Newest => match store.newest(None)? {
+                Some(found) => Ok(Some(store.tip(&found)?)),
+                None => Err(EngineError::Usage(
+                    "there is no session to continue yet".to_owned(),
+                )),
+            },
+        }
+    }
+
+    /// A session without a past.
+    async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
+        let shared = self.shared.clone();
+        let config = &shared.loaded.config;
+        let models = Models::new(
+            shared.chain.clone(),
+            config.compression.threshold,
+            config.compression.min_tokens,
+        );
+        let window = models.current().provider.context_window().await.tokens;
+        let selection = shared
+            .registry
+            .select(&config.toolsets, &config.agent.disabled_toolsets, window)
+            .map_err(|error| EngineError::Usage(error.to_string()))?;
+        let tools = shared.registry.specs(&selection);
+        let settings = setup::tool_settings(&shared, id.as_str(), window);
+        let executor = Executor::new(shared.registry.clone(), selection, ToolSession::new(settings));
+        Ok(Session {
+            root: id.clone(),
+            id,
+            started_at: clock::now(),
+            stored: false,
+            exact: false,
+            system: None,
+            known_rows: 0,
+            history: Vec::new(),
+            tools,
+            executor,
+            models,
+            rewrites: Vec::new(),
+            last_prompt_tokens: 0,
+            unwritten: (0, talaria_types::Usage::default()),
+            digester: Digester::default(),
+            sink,
+            inbox,
+            title: None,
+            shared,
+        })
+    }
+}
+
+impl Session {
+    /// Goes on with a stored session.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open(&mut self, id: &SessionId) -> Result<(), StoreError> {
+        let lineage = self.store().lineage(id)?;
+        let row = self.store().session(id)?;
+        let root = lineage.first().cloned().unwrap_or_else(|| id.clone());
+        let root_row = if root == *id {
+            row.clone()
+        } else {
+            self.store().session(&root)?
+        };
+        self.id = id.clone();
+        self.root = root;
+        self.stored = true;
+        self.started_at = root_row.map_or(self.started_at, |row| row.started_at);
+        self.known_rows = row.as_ref().map_or(0, |row| row.message_count);
+        let prompt = row
+            .and_then(|row| row.system_prompt)
+            .filter(|prompt| !prompt.is_empty());
+        self.system = prompt.map(Arc::from);
+        self.history = crate::prepare::live(self)?;
+        self.last_prompt_tokens = 0;
+        self.executor.session().hydrate(&self.messages());
+        self.executor.session().rename(id.as_str());
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 /// A session's events, in order; ends when the actor does.
 pub type Events = mpsc::UnboundedReceiver<Envelope>;
 
-/// A running session.
+/// A running session. Dropping it ends the session's actor.
 pub struct SessionHandle {
     ops: mpsc::UnboundedSender<Op>,
     events: Option<Events>,
@@ -14,6 +14,14 @@ pub struct SessionHandle {
 }
 
 impl SessionHandle {
+    pub(crate) fn new(ops: mpsc::UnboundedSender<Op>, events: Events, id: SessionId) -> Self {
+        Self {
+            ops,
+            events: Some(events),
+            id,
+        }
+    }
+
     /// Asks something of the session; does nothing when its actor has ended.
     pub fn send(&self, op: Op) {
         let _ = self.ops.send(op);

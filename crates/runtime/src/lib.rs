@@ -2,10 +2,30 @@
 //!
 //! A face opens an [`Engine`] once and a [`SessionHandle`] for each session it
 //! shows; it sends [`Op`](talaria_types::Op)s and receives
-//! [`Envelope`](talaria_types::Envelope)s, and knows nothing else.
+//! [`Envelope`](talaria_types::Envelope)s, and knows nothing else. Inside, a
+//! turn is prepared, driven step by step and finished; everything a step
+//! depends on is written before it is acted on. [`replay`] runs a recorded
+//! turn again without a network.
 
+mod actor;
+mod clock;
+mod commands;
 mod engine;
+mod events;
+mod finish;
 mod handle;
+mod host;
+mod inbox;
+mod lease;
+pub mod log;
+mod models;
+mod prepare;
+mod project;
+mod record;
+pub mod replay;
+mod session;
+mod setup;
+mod turn_loop;
 
 pub use engine::{Engine, EngineError, EngineOptions, Open};
 pub use handle::{Events, SessionHandle};

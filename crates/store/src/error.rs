@@ -77,3 +77,9 @@ pub enum StoreError {
         source: std::io::Error,
     },
 }
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}

@@ -7,15 +7,21 @@
 //! user's own `delete` and `prune` erase.
 
 mod error;
+mod images;
+mod mask;
+mod process;
 mod rows;
 pub mod sqlite;
 mod store;
 
 pub use error::StoreError;
+pub use images::{image_path, store_image};
+pub use process::holder;
 pub use rows::{
     CallJournal, CallState, Hit, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, SearchQuery,
     SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, UsageRow,
 };
+pub use sqlite::SqliteStore;
 pub use store::SessionStore;
 
 /// The result of a store call.

@@ -36,6 +36,10 @@ pub trait SessionStore: Send + Sync {
     fn reopen(&self, id: &SessionId) -> Result<()>;
     /// Gives a session a title, or takes it away.
     fn set_title(&self, id: &SessionId, title: Option<&str>) -> Result<()>;
+    /// Titles a session that has none, numbering the title when it is taken; gives the title when it was set.
+    fn title_if_none(&self, id: &SessionId, title: &str) -> Result<Option<String>>;
+    /// The next free title of a family: the title itself, else `Name #2`, `Name #3`, …
+    fn next_title(&self, title: &str) -> Result<String>;
     /// Stores a rebuilt system prompt.
     fn set_system_prompt(&self, id: &SessionId, prompt: &str) -> Result<()>;
     /// Stores `model` and `model_config` after the person changed the model.
@@ -86,6 +90,8 @@ pub trait SessionStore: Send + Sync {
     fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>>;
     /// Full-text search over every message.
     fn search(&self, query: &SearchQuery) -> Result<SearchResults>;
+    /// The same over the messages of these sessions only (a lineage, for recall by words).
+    fn search_within(&self, query: &SearchQuery, sessions: &[SessionId]) -> Result<SearchResults>;
     /// Erases a session with its messages, on the user's word.
     fn delete(&self, id: &SessionId) -> Result<()>;
     /// Erases ended sessions that were last used before `before`; gives how many.

@@ -1,1 +1,380 @@
-//! The store in SQLite.
+//! The store in SQLite: `state.db` in the shape of Hermes 0.19, with own tables beside.
+//!
+//! One connection writes, behind a lock, each call in one transaction that takes
+//! the write lock at once; a second one, opened when it is first needed, reads.
+//! The files of this module each hold one subject as functions over a
+//! connection; [`SqliteStore`] only opens, locks, retries and sorts errors.
+
+mod calls;
+mod connection;
+mod content;
+mod fts;
+mod gateway;
+mod journal;
+mod lineage;
+mod messages;
+mod row;
+mod schema;
+mod search;
+mod sessions;
+mod titles;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rusqlite::{Connection, TransactionBehavior};
+use serde_json::Value;
+use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
+
+use crate::{
+    CallJournal, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, SearchQuery, SearchResults,
+    SessionRow, SessionStore, SessionTotals, StoreError, StoreStats, TurnRecord, UsageRow,
+};
+
+/// The store in `state.db`.
+pub struct SqliteStore {
+    path: PathBuf,
+    images: PathBuf,
+    writer: Mutex<Connection>,
+    /// Opened when something is first read; a database in memory is read through the writer.
+    reader: OnceLock<Mutex<Connection>>,
+    in_memory: bool,
+    warnings: Mutex<Vec<String>>,
+    /// The highest row in the index of pairs, as far as this process knows; below 0 when it does not.
+    pairs_seen: AtomicI64,
+}
+
+impl std::fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqliteStore")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Opens the database at `path`, making it when it is missing and bringing an older one up to date.
+    ///
+    /// `images` is the folder of image bytes; it is made when the first one is stored.
+    /// A database that is up to date is not written to.
+    pub fn open(path: &Path, images: &Path) -> Result<Self> {
+        let (mut writer, warning) = connection::open(path, true)?;
+        let mut warnings: Vec<String> = warning.into_iter().collect();
+        warnings.extend(
+            schema::bring_up_to_date(&mut writer, path.parent())
+                .map_err(|error| StoreError::from_sqlite(path, error))?,
+        );
+        Ok(Self {
+            path: path.to_owned(),
+            images: images.to_owned(),
+            writer: Mutex::new(writer),
+            reader: OnceLock::new(),
+            in_memory: false,
+            warnings: Mutex::new(warnings),
+            pairs_seen: AtomicI64::new(-1),
+        })
+    }
+
+    /// A store that is gone when it is dropped, for tests; pictures go to `images`.
+    pub fn open_in_memory(images: &Path) -> Result<Self> {
+        let mut writer = connection::open_in_memory()?;
+        schema::bring_up_to_date(&mut writer, None)?;
+        Ok(Self {
+            path: PathBuf::from(":memory:"),
+            images: images.to_owned(),
+            writer: Mutex::new(writer),
+            reader: OnceLock::new(),
+            in_memory: true,
+            warnings: Mutex::new(Vec::new()),
+            pairs_seen: AtomicI64::new(-1),
+        })
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads with the connection that does not wait for writers.
+    fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let connection = if self.in_memory {
+            lock(&self.writer)
+        } else {
+            self.reader()?
+        };
+        body(&connection).map_err(|error| self.sorted(error))
+    }
+
+    fn reader(&self) -> Result<MutexGuard<'_, Connection>> {
+        if self.reader.get().is_none() {
+            let connection = connection::open_reader(&self.path)?;
+            // Two threads may get here at once; the second connection is dropped.
+            let _ = self.reader.set(Mutex::new(connection));
+        }
+        self.reader.get().map(lock).ok_or(StoreError::Locked)
+    }
+
+    /// Runs `body` in one transaction; what it wrote is on the disk when this returns `Ok`.
+    ///
+    /// When a damaged search index refuses the rows, they are stored without it:
+    /// `body` is then run a second time, from the start.
+    fn write<T>(&self, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
+        let mut connection = lock(&self.writer);
+        let done = match transact(&mut connection, &body) {
+            Err(StoreError::Sqlite(error)) if fts::refused(&error) => {
+                tracing::warn!(%error, "the search index is damaged; rows are stored without it");
+                transact(&mut connection, &|connection| Ok(fts::silence(connection)?))
+                    .and_then(|()| transact(&mut connection, &body))
+                    .inspect(|_| self.warn("the search index is damaged; messages are stored but cannot be found until `db repair`"))
+            }
+            done => done,
+        };
+        done.map_err(|error| self.sorted(error))
+    }
+
+    /// Brings the index of pairs up to date, so that a search need not; does nothing when it is.
+    fn index_pairs(&self) -> Result<()> {
+        loop {
+            let (seen, more) = self.write(search::pairs::catch_up)?;
+            self.pairs_seen.store(seen, Ordering::Relaxed);
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads new rows into the index of pairs once there are enough of them to be worth a transaction.
+    fn index_when_due(&self, newest: Option<&MessageId>) {
+        const DUE: i64 = 512;
+        let Some(MessageId(newest)) = newest else { return };
+        if self.pairs_seen.load(Ordering::Relaxed) < 0 {
+            let seen = search::pairs::seen(&lock(&self.writer)).unwrap_or(*newest);
+            self.pairs_seen.store(seen, Ordering::Relaxed);
+        }
+        if newest - self.pairs_seen.load(Ordering::Relaxed) >= DUE
+            && let Err(error) = self.index_pairs()
+        {
+            // The rows are stored; a search reads them itself.
+            tracing::debug!(%error, "the index of pairs was not brought up to date");
+        }
+    }
+
+    fn run_search(&self, query: &SearchQuery, scope: search::Scope<'_>) -> Result<SearchResults> {
+        let mut behind = None;
+        if self.read(search::pairs::is_behind)?
+            && let Err(error) = self.index_pairs()
+        {
+            behind = Some(format!("the newest messages may be missing: {error}"));
+        }
+        let mut results = self.read(|connection| search::search(connection, query, scope))?;
+        if self
+            .read(|connection| sessions::meta(connection, fts::STALE))?
+            .is_some()
+        {
+            behind = Some(
+                "the search index is damaged and some messages cannot be found; run `db repair`".to_owned(),
+            );
+        }
+        results.note = behind.or(results.note);
+        Ok(results)
+    }
+
+    fn warn(&self, text: &str) {
+        let mut warnings = lock(&self.warnings);
+        if !warnings.iter().any(|known| known == text) {
+            warnings.push(text.to_owned());
+        }
+    }
+
+    /// Sorts an error of SQLite into the kinds a person can act on.
+    fn sorted(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Sqlite(error) => StoreError::from_sqlite(&self.path, error),
+            other => other,
+        }
+    }
+}
+
+/// Locks `mutex`; a thread that died with it left at most a rolled-back transaction.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn transact<T>(connection: &mut Connection, body: &impl Fn(&Connection) -> Result<T>) -> Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = body(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+impl SessionStore for SqliteStore {
+    fn create_session(&self, new: &NewSession) -> Result<()> {
+        self.write(|connection| sessions::create(connection, new))
+    }
+
+    fn session(&self, id: &SessionId) -> Result<Option<SessionRow>> {
+        self.read(|connection| sessions::get(connection, id))
+    }
+
+    fn resolve(&self, name: &str) -> Result<SessionId> {
+        self.read(|connection| lineage::resolve(connection, name))
+    }
+
+    fn tip(&self, id: &SessionId) -> Result<SessionId> {
+        self.read(|connection| lineage::tip(connection, id))
+    }
+
+    fn lineage(&self, id: &SessionId) -> Result<Vec<SessionId>> {
+        self.read(|connection| lineage::ancestors(connection, id))
+    }
+
+    fn newest(&self, source: Option<&str>) -> Result<Option<SessionId>> {
+        self.read(|connection| lineage::newest(connection, source))
+    }
+
+    fn end_session(&self, id: &SessionId, reason: &str, at: Timestamp) -> Result<()> {
+        self.write(|connection| sessions::end(connection, id, reason, at))
+    }
+
+    fn reopen(&self, id: &SessionId) -> Result<()> {
+        self.write(|connection| sessions::reopen(connection, id))
+    }
+
+    fn set_title(&self, id: &SessionId, title: Option<&str>) -> Result<()> {
+        self.write(|connection| titles::set(connection, id, title))
+    }
+
+    fn title_if_none(&self, id: &SessionId, title: &str) -> Result<Option<String>> {
+        self.write(|connection| titles::set_if_none(connection, id, title))
+    }
+
+    fn next_title(&self, title: &str) -> Result<String> {
+        self.read(|connection| titles::next(connection, title))
+    }
+
+    fn set_system_prompt(&self, id: &SessionId, prompt: &str) -> Result<()> {
+        self.write(|connection| sessions::set_system_prompt(connection, id, prompt))
+    }
+
+    fn set_model(&self, id: &SessionId, model: &str, config: &Value) -> Result<()> {
+        self.write(|connection| sessions::set_model(connection, id, model, config))
+    }
+
+    fn add_usage(&self, id: &SessionId, usage: &UsageRow, at: Timestamp) -> Result<()> {
+        self.write(|connection| sessions::add_usage(connection, id, usage, at))
+    }
+
+    fn totals(&self, id: &SessionId) -> Result<SessionTotals> {
+        self.read(|connection| sessions::totals(connection, id))
+    }
+
+    fn branch(&self, from: &SessionId, new: &NewSession) -> Result<u64> {
+        self.write(|connection| sessions::branch(connection, from, new, &self.images))
+    }
+
+    fn append(
+        &self,
+        session: &SessionId,
+        messages: &[Arc<Message>],
+        at: Timestamp,
+    ) -> Result<Vec<MessageId>> {
+        let rows = messages::encode_all(messages, &self.images)?;
+        let ids = self.write(|connection| messages::append(connection, session, &rows, at))?;
+        self.index_when_due(ids.last());
+        Ok(ids)
+    }
+
+    fn live(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
+        self.read(|connection| messages::of_session(connection, session, messages::Which::Live))
+    }
+
+    fn all(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
+        self.read(|connection| messages::of_session(connection, session, messages::Which::All))
+    }
+
+    fn full(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
+        self.read(|connection| messages::full(connection, session))
+    }
+
+    fn recall(&self, ids: &[MessageId]) -> Result<Vec<StoredMessage>> {
+        self.read(|connection| messages::recall(connection, ids))
+    }
+
+    fn rewind(&self, session: &SessionId, turns: u32) -> Result<u64> {
+        self.write(|connection| messages::rewind(connection, session, turns))
+    }
+
+    fn journal(&self, entry: &CallJournal, at: Timestamp) -> Result<()> {
+        self.write(|connection| journal::write(connection, entry, at))
+    }
+
+    fn open_calls(&self, session: &SessionId) -> Result<Vec<CallJournal>> {
+        self.read(|connection| journal::open_calls(connection, session))
+    }
+
+    fn record(&self, records: &[TurnRecord], at: Timestamp) -> Result<()> {
+        self.write(|connection| journal::record(connection, records, at))
+    }
+
+    fn records(&self, session: &SessionId, turn: &TurnId) -> Result<Vec<RecordRow>> {
+        self.read(|connection| journal::records(connection, session, turn))
+    }
+
+    fn turns(&self, session: &SessionId) -> Result<Vec<TurnId>> {
+        self.read(|connection| journal::turns(connection, session))
+    }
+
+    fn acquire_lease(&self, session: &SessionId, holder: &str, now: Timestamp) -> Result<LeaseOutcome> {
+        self.write(|connection| journal::acquire_lease(connection, session, holder, now))
+    }
+
+    fn release_lease(&self, session: &SessionId, holder: &str) -> Result<()> {
+        self.write(|connection| journal::release_lease(connection, session, holder))
+    }
+
+    fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>> {
+        self.read(|connection| lineage::list(connection, filter))
+    }
+
+    fn search(&self, query: &SearchQuery) -> Result<SearchResults> {
+        self.run_search(query, search::Scope::default())
+    }
+
+    fn search_within(&self, query: &SearchQuery, sessions: &[SessionId]) -> Result<SearchResults> {
+        self.run_search(
+            query,
+            search::Scope {
+                sessions: Some(sessions),
+            },
+        )
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<()> {
+        self.write(|connection| sessions::delete(connection, id))
+    }
+
+    fn prune(&self, _before: Timestamp, _source: Option<&str>) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn stats(&self) -> Result<StoreStats> {
+        Ok(StoreStats::default())
+    }
+
+    fn meta(&self, key: &str) -> Result<Option<String>> {
+        self.read(|connection| sessions::meta(connection, key))
+    }
+
+    fn set_meta(&self, key: &str, value: Option<&str>) -> Result<()> {
+        self.write(|connection| sessions::set_meta(connection, key, value))
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        lock(&self.warnings).clone()
+    }
+
+    fn images(&self) -> &Path {
+        &self.images
+    }
+}

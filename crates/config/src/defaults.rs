@@ -1,0 +1,173 @@
+//! The value of every key that nobody set.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    AgentConfig, ApprovalsConfig, CompressionConfig, Config, DisplayConfig, GuardrailsConfig, LoggingConfig,
+    MemoryConfig, PromptCachingConfig, SecurityConfig, SessionsConfig, SkillsConfig, TerminalConfig,
+};
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            model: crate::ModelConfig {
+                provider: "auto".to_owned(),
+                ..Default::default()
+            },
+            providers: BTreeMap::new(),
+            fallback_providers: Vec::new(),
+            auxiliary: BTreeMap::new(),
+            agent: AgentConfig::default(),
+            compression: CompressionConfig::default(),
+            prompt_caching: PromptCachingConfig::default(),
+            memory: MemoryConfig::default(),
+            skills: SkillsConfig::default(),
+            terminal: TerminalConfig::default(),
+            approvals: ApprovalsConfig::default(),
+            command_allowlist: Vec::new(),
+            tool_loop_guardrails: GuardrailsConfig::default(),
+            budget: crate::BudgetConfig::default(),
+            display: DisplayConfig::default(),
+            security: SecurityConfig::default(),
+            sessions: SessionsConfig::default(),
+            logging: LoggingConfig::default(),
+            file_read_max_chars: 100_000,
+            context_file_max_chars: None,
+            timezone: String::new(),
+            toolsets: Vec::new(),
+        }
+    }
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            max_turns: 90,
+            api_max_retries: 3,
+            local_stream_stale_timeout: 900,
+            disabled_toolsets: Vec::new(),
+            reasoning_effort: None,
+            system_prompt: None,
+            tool_use_enforcement: "auto".to_owned(),
+            clarify_timeout: 3600,
+        }
+    }
+}
+
+impl Default for CompressionConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            threshold: 0.50,
+            target_ratio: 0.20,
+            protect_first_n: 3,
+            protect_last_n: 20,
+            in_place: false,
+            min_tokens: 64_000,
+            strategy: "auto".to_owned(),
+        }
+    }
+}
+
+impl Default for PromptCachingConfig {
+    fn default() -> Self {
+        Self {
+            cache_ttl: "5m".to_owned(),
+        }
+    }
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            memory_enabled: true,
+            user_profile_enabled: true,
+            memory_char_limit: 2_200,
+            user_char_limit: 1_375,
+            nudge_interval: 10,
+            write_approval: false,
+            provider: String::new(),
+        }
+    }
+}
+
+impl Default for SkillsConfig {
+    fn default() -> Self {
+        Self {
+            creation_nudge_interval: 10,
+            external_dirs: Vec::new(),
+            disabled: Vec::new(),
+            write_approval: false,
+        }
+    }
+}
+
+impl Default for TerminalConfig {
+    fn default() -> Self {
+        Self {
+            backend: "local".to_owned(),
+            cwd: ".".to_owned(),
+            timeout: 180,
+            env_passthrough: Vec::new(),
+            shell_init_files: Vec::new(),
+            auto_source_bashrc: true,
+        }
+    }
+}
+
+impl Default for ApprovalsConfig {
+    fn default() -> Self {
+        Self {
+            mode: "smart".to_owned(),
+            timeout: 60,
+            deny: Vec::new(),
+        }
+    }
+}
+
+impl Default for GuardrailsConfig {
+    fn default() -> Self {
+        Self {
+            warnings_enabled: true,
+            hard_stop_enabled: false,
+        }
+    }
+}
+
+impl Default for DisplayConfig {
+    fn default() -> Self {
+        Self {
+            streaming: true,
+            show_reasoning: false,
+            bell_on_complete: false,
+        }
+    }
+}
+
+impl Default for SecurityConfig {
+    fn default() -> Self {
+        Self {
+            redact_secrets: true,
+            allow_private_urls: false,
+        }
+    }
+}
+
+impl Default for SessionsConfig {
+    fn default() -> Self {
+        Self {
+            auto_prune: false,
+            retention_days: 90,
+        }
+    }
+}
+
+impl Default for LoggingConfig {
+    fn default() -> Self {
+        Self {
+            level: "INFO".to_owned(),
+            max_size_mb: 5,
+            backup_count: 3,
+        }
+    }
+}

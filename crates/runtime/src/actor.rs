@@ -1,0 +1,151 @@
+//! The session's actor: one thing after another.
+
+use talaria_types::{Content, ErrorKind, Event, Op, TurnError, TurnId, TurnResult};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use crate::clock;
+use crate::commands;
+use crate::lease::{Lease, NoLease};
+use crate::prepare;
+use crate::record::{self, Record};
+use crate::session::Session;
+use crate::turn_loop::Drive;
+
+/// Does what is asked, until the face goes away.
+pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<Op>) {
+    while let Some(op) = work.recv().await {
+        match op {
+            Op::Prompt { content } => session.turn(content).await,
+            Op::Command { name, args } => commands::run(&mut session, &name, &args).await,
+            Op::Shutdown => break,
+            // These concern a running turn and are sorted out before they get here.
+            Op::Steer { .. } | Op::Interrupt | Op::Approve { .. } | Op::Reply { .. } => {}
+        }
+    }
+    session.executor.session().shutdown();
+}
+
+impl Session {
+    /// Runs one turn; its last event carries the result, whatever happened.
+    pub(crate) async fn turn(&mut self, content: Content) {
+        let turn = TurnId::new(format!("t{:016x}", clock::entropy()));
+        let cancel = self.inbox.begin_turn();
+        self.sink.enter(self.id.clone(), turn.clone());
+        self.sink.tell(Event::TurnStarted {
+            prompt: content.text().into_owned(),
+        });
+        let span = tracing::info_span!("turn", session = %self.id, turn = %turn);
+        let result = self
+            .guarded(content, turn.clone(), &cancel)
+            .instrument(span)
+            .await;
+        self.sink.enter(self.id.clone(), turn);
+        self.inbox.end_turn();
+        self.sink.tell(Event::TurnFinished {
+            result: Box::new(result),
+        });
+    }
+
+    /// The turn, with everything that keeps it from running turned into a result.
+    async fn guarded(&mut self, content: Content, turn: TurnId, cancel: &CancellationToken) -> TurnResult {
+        let shared = self.shared.clone();
+        let sink = self.sink.clone();
+        let waiting = |holder: &str| {
+            sink.status(format!("waiting for the turn that {holder} runs in this session"));
+        };
+        let lease = match Lease::take(&*shared.store, &self.root, cancel, waiting).await {
+            Ok(lease) => lease,
+            Err(reason) => return self.failed_result(no_lease(reason)),
+        };
+        let result = match self.attempt(content, turn, cancel).await {
+            Ok(result) => result,
+            Err(error) => {
+                tracing::error!(%error, "the turn could not be run");
+                self.failed_result(store_error(&error))
+            }
+        };
+        drop(lease);
+        result
+    }
+
+    async fn attempt(
+        &mut self,
+        content: Content,
+        turn: TurnId,
+        cancel: &CancellationToken,
+    ) -> Result<TurnResult, talaria_store::StoreError> {
+        self.catch_up()?;
+        let prepared = self.prepare(content).await?;
+        self.sink.enter(self.id.clone(), turn.clone());
+        self.executor.begin_turn();
+        let begin = Record::Begin {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            setup: record::slim(&prepared.setup),
+            history: record::ranges(self.history.iter().map(|(id, _)| *id)),
+            prompt: prepared.prompt.clone(),
+        };
+        let step = talaria_turn::begin(prepared.setup, self.talk(), prepared.prompt);
+        let mut drive = Drive::new(self, turn, cancel.clone());
+        drive.record(begin);
+        let ending = drive.run(step).await?;
+        self.finish(*ending)
+    }
+
+    /// Another process may have gone on with the session since it was read.
+    fn catch_up(&mut self) -> Result<(), talaria_store::StoreError> {
+        if !self.stored || self.exact {
+            return Ok(());
+        }
+        let tip = self.store().tip(&self.id)?;
+        let row = self.store().session(&tip)?;
+        let count = row.as_ref().map_or(0, |row| row.message_count);
+        if tip == self.id && count == self.known_rows {
+            return Ok(());
+        }
+        self.id = tip;
+        self.history = prepare::live(self)?;
+        self.known_rows = count;
+        self.executor.session().hydrate(&self.messages());
+        if let Some(prompt) = row.and_then(|row| row.system_prompt) {
+            self.system = Some(prompt.into());
+        }
+        Ok(())
+    }
+}
+
+fn no_lease(reason: NoLease) -> TurnError {
+    match reason {
+        NoLease::Busy(holder) => TurnError {
+            kind: ErrorKind::SessionBusy,
+            message: format!("another process ({holder}) runs a turn of this session"),
+            status: None,
+            hint: Some("wait for it to end, stop it, or start a new session".to_owned()),
+        },
+        NoLease::Interrupted => TurnError {
+            kind: ErrorKind::Interrupted,
+            message: "interrupted while waiting for another process's turn".to_owned(),
+            status: None,
+            hint: None,
+        },
+        NoLease::Store(error) => store_error(&error),
+    }
+}
+
+fn store_error(error: &talaria_store::StoreError) -> TurnError {
+    use std::error::Error;
+    let cause = error
+        .source()
+        .map(|source| format!(": {source}"))
+        .unwrap_or_default();
+    TurnError {
+        kind: ErrorKind::Internal,
+        message: format!("{error}{cause}"),
+        status: None,
+        hint: Some(
+            "nothing that was stored before is lost; `talaria db check` says whether the store is sound"
+                .to_owned(),
+        ),
+    }
+}

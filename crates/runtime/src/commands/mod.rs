@@ -1,0 +1,64 @@
+//! Slash commands, one file each; the table is the list.
+
+mod branch;
+mod help;
+mod new;
+mod resume;
+mod retry;
+mod status;
+mod title;
+mod undo;
+
+use futures_util::future::BoxFuture;
+
+use crate::session::Session;
+
+/// One slash command.
+pub(crate) struct Command {
+    /// Its names, the first one shown.
+    pub(crate) names: &'static [&'static str],
+    /// What follows the name, for help.
+    pub(crate) args: &'static str,
+    /// What it does, in one line.
+    pub(crate) help: &'static str,
+    /// Does it; what it gives is told to the person.
+    pub(crate) run: for<'a> fn(&'a mut Session, &'a str) -> BoxFuture<'a, Result<String, CommandError>>,
+}
+
+/// Why a command did nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// It cannot be done now, or not like this.
+    #[error("{0}")]
+    Refused(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] talaria_store::StoreError),
+}
+
+/// Every command of the engine, as help lists them. Faces have a few of their own.
+pub(crate) const COMMANDS: &[Command] = &[
+    help::COMMAND,
+    new::COMMAND,
+    resume::COMMAND,
+    branch::COMMAND,
+    title::COMMAND,
+    undo::COMMAND,
+    retry::COMMAND,
+    status::COMMAND,
+];
+
+/// Runs a command and tells what came of it.
+pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
+    let known = COMMANDS.iter().find(|command| command.names.contains(&name));
+    let Some(command) = known else {
+        session
+            .sink
+            .warn(format!("there is no command /{name}; /help lists them"));
+        return;
+    };
+    match (command.run)(session, args.trim()).await {
+        Ok(text) => session.sink.status(text),
+        Err(error) => session.sink.warn(format!("/{name}: {error}")),
+    }
+}

@@ -1,0 +1,40 @@
+//! `/new`
+
+use std::sync::Arc;
+
+use talaria_types::Event;
+
+use super::{Command, CommandError};
+use crate::clock;
+use crate::session::Session;
+
+pub(super) const COMMAND: Command = Command {
+    names: &["new", "reset", "clear"],
+    args: "[TITLE]",
+    help: "end this session and start another",
+    run: |session, args| Box::pin(std::future::ready(start(session, args))),
+};
+
+fn start(session: &mut Session, title: &str) -> Result<String, CommandError> {
+    let from = session.id.clone();
+    if session.stored {
+        session.store().end_session(&from, "new_session", clock::now())?;
+    }
+    session.id = clock::fresh_session_id();
+    session.root = session.id.clone();
+    session.started_at = clock::now();
+    session.stored = false;
+    session.system = None;
+    session.history.clear();
+    session.last_prompt_tokens = 0;
+    session.title = (!title.is_empty()).then(|| title.to_owned());
+    session.executor.session().hydrate(&Vec::<Arc<_>>::new());
+    session.executor.session().rename(session.id.as_str());
+    let to = session.id.clone();
+    session.sink.tell(Event::SessionRotated {
+        from,
+        to,
+        reason: "new_session".to_owned(),
+    });
+    Ok(format!("a new session: {}", session.id))
+}

@@ -1,0 +1,57 @@
+//! `/resume`
+
+use talaria_store::ListFilter;
+use talaria_types::Event;
+
+use super::{Command, CommandError};
+use crate::clock;
+use crate::session::Session;
+
+pub(super) const COMMAND: Command = Command {
+    names: &["resume", "sessions"],
+    args: "[ID|TITLE]",
+    help: "go on with another session; without a name, list the newest",
+    run: |session, args| Box::pin(std::future::ready(resume(session, args))),
+};
+
+fn resume(session: &mut Session, name: &str) -> Result<String, CommandError> {
+    if name.is_empty() {
+        return list(session);
+    }
+    let found = session.store().resolve(name)?;
+    let tip = session.store().tip(&found)?;
+    if tip == session.id {
+        return Ok("this is that session".to_owned());
+    }
+    let from = session.id.clone();
+    if session.stored {
+        session
+            .store()
+            .end_session(&from, "resumed_other", clock::now())?;
+    }
+    session.open(&tip)?;
+    let to = session.id.clone();
+    session.sink.tell(Event::SessionRotated {
+        from,
+        to,
+        reason: "resume".to_owned(),
+    });
+    Ok(format!(
+        "going on with {} ({} messages)",
+        session.id,
+        session.history.len()
+    ))
+}
+
+fn list(session: &Session) -> Result<String, CommandError> {
+    let filter = ListFilter {
+        limit: Some(10),
+        ..ListFilter::default()
+    };
+    let listed = session.store().list(&filter)?;
+    let lines = listed.iter().map(|entry| {
+        let name = entry.title.as_deref().unwrap_or(&entry.preview);
+        format!("  {}  {name}", entry.id)
+    });
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}

@@ -1,0 +1,110 @@
+//! What reaches a session while it is busy.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use talaria_types::{ApprovalAnswer, Op};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// What reaches a session while a turn runs: guidance, answers, the wish to stop.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Stops the turn that runs, or the next one that is queued.
+    turn: CancellationToken,
+    /// Turns that run or are queued.
+    turns: u32,
+    steer: Vec<String>,
+    approvals: HashMap<String, oneshot::Sender<ApprovalAnswer>>,
+    replies: HashMap<String, oneshot::Sender<Option<String>>>,
+}
+
+impl Inbox {
+    /// The token that stops the turn that begins now.
+    pub(crate) fn begin_turn(&self) -> CancellationToken {
+        self.lock().turn.clone()
+    }
+
+    /// The turn is over; what stopped it must not stop the next one.
+    pub(crate) fn end_turn(&self) {
+        let mut inner = self.lock();
+        inner.turns = inner.turns.saturating_sub(1);
+        inner.turn = CancellationToken::new();
+    }
+
+    /// A prompt has arrived. An interrupt from now on is meant for its turn; one
+    /// that came while nothing ran was meant for nothing.
+    fn expect_turn(&self) {
+        let mut inner = self.lock();
+        if inner.turns == 0 {
+            inner.turn = CancellationToken::new();
+        }
+        inner.turns += 1;
+    }
+
+    /// Guidance that has not reached the model yet.
+    pub(crate) fn take_steer(&self) -> Option<String> {
+        let steer = std::mem::take(&mut self.lock().steer);
+        (!steer.is_empty()).then(|| steer.join("\n"))
+    }
+
+    /// Waits for the answer to an approval request.
+    pub(crate) fn expect_approval(&self, id: &str) -> oneshot::Receiver<ApprovalAnswer> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().approvals.insert(id.to_owned(), sender);
+        receiver
+    }
+
+    /// Waits for the answer to a question.
+    pub(crate) fn expect_reply(&self, id: &str) -> oneshot::Receiver<Option<String>> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().replies.insert(id.to_owned(), sender);
+        receiver
+    }
+
+    /// Sorts what arrives: what concerns the running turn takes effect at once,
+    /// everything else waits its turn in `work`.
+    pub(crate) async fn sort(
+        self: Arc<Self>,
+        mut ops: mpsc::UnboundedReceiver<Op>,
+        work: mpsc::UnboundedSender<Op>,
+    ) {
+        while let Some(op) = ops.recv().await {
+            match op {
+                Op::Steer { text } => self.lock().steer.push(text),
+                Op::Interrupt => self.lock().turn.cancel(),
+                Op::Approve { id, answer } => {
+                    let waiting = self.lock().approvals.remove(&id);
+                    waiting.map(|sender| sender.send(answer));
+                }
+                Op::Reply { id, text } => {
+                    let waiting = self.lock().replies.remove(&id);
+                    waiting.map(|sender| sender.send(text));
+                }
+                Op::Shutdown => {
+                    self.lock().turn.cancel();
+                    let _ = work.send(Op::Shutdown);
+                }
+                Op::Prompt { .. } => {
+                    self.expect_turn();
+                    let _ = work.send(op);
+                }
+                Op::Command { .. } => {
+                    let _ = work.send(op);
+                }
+            }
+        }
+        // The face is gone: nobody can answer or wants the rest.
+        self.lock().turn.cancel();
+        let _ = work.send(Op::Shutdown);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,121 @@
+//! Reads what the system prompt is built from.
+
+use std::path::{Path, PathBuf};
+
+use talaria_context::prompt::{Environment, PromptParts};
+use talaria_types::ModelIdentity;
+
+use crate::clock;
+use crate::session::Session;
+
+/// A window below this gets every block in its shortest form.
+const COMPACT_WINDOW: u64 = 16_384;
+
+/// The parts of a session's prompt.
+pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: u64) -> PromptParts {
+    let options = &session.shared.options;
+    let home = session.shared.loaded.home.root();
+    PromptParts {
+        soul: readable(&home.join("SOUL.md")),
+        tools: session.tools.iter().map(|tool| tool.name.clone()).collect(),
+        compact: window < COMPACT_WINDOW,
+        tool_use_enforcement: session.config().agent.tool_use_enforcement.clone(),
+        stable_blocks: Vec::new(),
+        environment: environment(&options.cwd),
+        platform: options.source.clone(),
+        system_message: None,
+        project_files: if options.ignore_rules {
+            Vec::new()
+        } else {
+            project_files(&options.cwd)
+        },
+        project_file_max_chars: project_file_max_chars(session, window),
+        memory_blocks: Vec::new(),
+        root_session_id: session.root.to_string(),
+        started_on: clock::date_in_words(session.started_at),
+        model: identity.model.clone(),
+        provider: identity.provider.clone(),
+    }
+}
+
+fn environment(cwd: &Path) -> Environment {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Environment {
+        os: format!("{} {}", std::env::consts::OS, release.trim())
+            .trim_end()
+            .to_owned(),
+        user_home: user_home(),
+        cwd: cwd.display().to_string(),
+        shell: "bash".to_owned(),
+    }
+}
+
+fn user_home() -> String {
+    let environment = talaria_config::env::Environment::of_process();
+    environment
+        .get(talaria_config::env::USER_HOME)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Six per cent of the window at four characters a token, between 20 000 and 500 000.
+fn project_file_max_chars(session: &Session, window: u64) -> usize {
+    let by_window = (window as usize).saturating_mul(4) * 6 / 100;
+    session
+        .config()
+        .context_file_max_chars
+        .unwrap_or_else(|| by_window.clamp(20_000, 500_000))
+}
+
+/// The project's context files: exactly one kind, the first that is there.
+fn project_files(cwd: &Path) -> Vec<(String, String)> {
+    own_file(cwd)
+        .or_else(|| first_of(cwd, &["AGENTS.md", "agents.md"]))
+        .or_else(|| first_of(cwd, &["CLAUDE.md", "claude.md"]))
+        .map(|file| vec![file])
+        .unwrap_or_else(|| cursor_rules(cwd))
+}
+
+/// `.hermes.md` or `HERMES.md`, from the folder up to the root of its repository.
+fn own_file(cwd: &Path) -> Option<(String, String)> {
+    for folder in cwd.ancestors() {
+        if let Some(found) = first_of(folder, &[".hermes.md", "HERMES.md"]) {
+            return Some(found);
+        }
+        if folder.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+fn first_of(folder: &Path, names: &[&str]) -> Option<(String, String)> {
+    names
+        .iter()
+        .find_map(|name| readable(&folder.join(name)).map(|text| ((*name).to_owned(), text)))
+}
+
+fn cursor_rules(cwd: &Path) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = first_of(cwd, &[".cursorrules"]).into_iter().collect();
+    let folder = cwd.join(".cursor/rules");
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut rules: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    rules.retain(|path| path.extension().is_some_and(|extension| extension == "mdc"));
+    // Folder order differs from machine to machine; the prompt must not.
+    rules.sort();
+    for path in rules {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        files.extend(readable(&path).map(|text| (format!(".cursor/rules/{name}"), text)));
+    }
+    files
+}
+
+/// A file's text; nothing when it is missing, blank or no text.
+fn readable(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    (!text.trim().is_empty()).then_some(text)
+}

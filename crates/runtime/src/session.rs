@@ -1,0 +1,125 @@
+//! One session: what it knows between turns.
+
+use std::sync::Arc;
+
+use talaria_config::Config;
+use talaria_store::{SessionStore, StoreError};
+use talaria_tools::Executor;
+use talaria_turn::{Compacted, Talk};
+use talaria_types::{
+    Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Trigger, Usage,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Shared;
+use crate::events::Sink;
+use crate::inbox::Inbox;
+use crate::models::Models;
+use crate::record::{Digester, RequestDigest};
+
+/// One session and everything its turns share.
+pub(crate) struct Session {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) id: SessionId,
+    pub(crate) root: SessionId,
+    /// When the lineage started.
+    pub(crate) started_at: Timestamp,
+    /// Whether it has a row yet; a session nobody spoke in leaves none.
+    pub(crate) stored: bool,
+    /// Its row was opened as it was; the first turn starts a branch.
+    pub(crate) exact: bool,
+    /// The system prompt, once built or read.
+    pub(crate) system: Option<Arc<str>>,
+    /// How many rows the session had when it was last read or written.
+    pub(crate) known_rows: u64,
+    /// The live messages, oldest first.
+    pub(crate) history: Vec<(MessageId, Arc<Message>)>,
+    pub(crate) tools: Arc<[ToolSpec]>,
+    pub(crate) executor: Executor,
+    pub(crate) models: Models,
+    /// Repairs of requests that were found to be needed.
+    pub(crate) rewrites: Vec<Rewrite>,
+    /// Prompt tokens of the newest answer, in the provider's count.
+    pub(crate) last_prompt_tokens: u64,
+    /// The running turn's tokens, by call, not yet written to the row.
+    pub(crate) unwritten: (u64, Usage),
+    pub(crate) digester: Digester,
+    pub(crate) sink: Sink,
+    pub(crate) inbox: Arc<Inbox>,
+    /// Title to give once there is a row.
+    pub(crate) title: Option<String>,
+}
+
+impl Session {
+    pub(crate) fn store(&self) -> &dyn SessionStore {
+        &*self.shared.store
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.shared.loaded.config
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    pub(crate) fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
+    pub(crate) fn inbox(&self) -> &Arc<Inbox> {
+        &self.inbox
+    }
+
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    pub(crate) fn models(&self) -> &Models {
+        &self.models
+    }
+
+    pub(crate) fn models_mut(&mut self) -> &mut Models {
+        &mut self.models
+    }
+
+    pub(crate) fn interactive(&self) -> bool {
+        self.shared.options.interactive
+    }
+
+    /// Whether a turn may compress by itself.
+    pub(crate) fn may_compact(&self) -> bool {
+        false
+    }
+
+    /// The digests of a request.
+    pub(crate) fn digest(&mut self, request: &ModelRequest) -> RequestDigest {
+        self.digester.digest(request)
+    }
+
+    /// Counts one call's tokens; they reach the row with the turn's end.
+    pub(crate) fn account(&mut self, usage: Usage) {
+        let (calls, sum) = &mut self.unwritten;
+        *calls += 1;
+        *sum += usage;
+    }
+
+    /// The live messages without their ids.
+    pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
+        self.history.iter().map(|(_, message)| message.clone()).collect()
+    }
+
+    /// The stored conversation, as a turn starts from it.
+    pub(crate) fn talk(&self) -> Talk {
+        Talk::stored(self.history.iter().cloned())
+    }
+
+    /// Compresses the conversation.
+    pub(crate) async fn compact(
+        &mut self,
+        _trigger: Trigger,
+        _cancel: &CancellationToken,
+    ) -> Result<Compacted, StoreError> {
+        Ok(Compacted::Nothing("this build does not compress".to_owned()))
+    }
+}

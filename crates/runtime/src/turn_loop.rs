@@ -1,0 +1,260 @@
+//! The driver: does what the step says and answers it. It decides nothing.
+
+use std::time::Duration;
+
+use talaria_recovery::{Failure, Situation};
+use talaria_store::StoreError;
+use talaria_turn::{
+    CallModel, Compact, Compacted, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound,
+};
+use talaria_types::{Delta, Event, TurnId};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+use crate::host::{HostParts, TurnHost};
+use crate::record::Record;
+use crate::session::Session;
+
+/// The longest a turn waits in all, before it gives up on a provider.
+const PATIENCE_MS: u64 = 15 * 60 * 1000;
+
+/// One running turn's surroundings.
+pub(crate) struct Drive<'a> {
+    pub(crate) session: &'a mut Session,
+    pub(crate) turn: TurnId,
+    pub(crate) cancel: CancellationToken,
+    patience_ms: u64,
+    stalls: u32,
+    records: Vec<Record>,
+}
+
+impl<'a> Drive<'a> {
+    /// A turn that begins now.
+    pub(crate) fn new(session: &'a mut Session, turn: TurnId, cancel: CancellationToken) -> Self {
+        Self {
+            session,
+            turn,
+            cancel,
+            patience_ms: PATIENCE_MS,
+            stalls: 0,
+            records: Vec::new(),
+        }
+    }
+
+    /// Runs the turn to its end.
+    ///
+    /// # Errors
+    /// When a row that the next step depends on cannot be written.
+    pub(crate) async fn run(&mut self, mut step: Step) -> Result<Box<Ending>, StoreError> {
+        loop {
+            self.write(&mut step)?;
+            self.tell(&mut step);
+            step = match step {
+                Step::CallModel(call) => self.call_model(call).await,
+                Step::RunTools(run) => self.run_tools(run).await?,
+                Step::Compact(compact) => self.compact(compact).await,
+                Step::SwitchProvider(switch) => {
+                    let model = self.switch(switch.failure()).await;
+                    self.record(Record::Switched { model: model.clone() });
+                    switch.answer(model)
+                }
+                Step::Refresh(refresh) => self.refresh(refresh).await,
+                Step::Wait(wait) => {
+                    let interrupted = self.wait(wait.wait_ms()).await;
+                    self.record(Record::Waited { interrupted });
+                    if interrupted {
+                        wait.interrupt()
+                    } else {
+                        wait.over()
+                    }
+                }
+                Step::Done(ending) => {
+                    self.record(Record::End {
+                        outcome: Box::new(ending.outcome.clone()),
+                    });
+                    self.flush();
+                    return Ok(ending);
+                }
+            };
+        }
+    }
+
+    /// Makes rows of what the step depends on.
+    fn write(&mut self, step: &mut Step) -> Result<(), StoreError> {
+        let unsaved = step.unsaved();
+        if unsaved.is_empty() {
+            return Ok(());
+        }
+        let ids = self
+            .session
+            .store()
+            .append(self.session.id(), &unsaved, clock::now())?;
+        step.saved(&ids);
+        Ok(())
+    }
+
+    /// Tells what led to the step.
+    fn tell(&mut self, step: &mut Step) {
+        for notice in step.take_notices() {
+            match notice {
+                Notice::Recovery {
+                    row,
+                    attempt,
+                    limit,
+                    remedy,
+                    wait_ms,
+                } => {
+                    tracing::warn!(row, attempt, limit, wait_ms, "{remedy}");
+                    self.session.sink().tell(Event::Recovery {
+                        row,
+                        attempt,
+                        limit,
+                        remedy,
+                        wait_ms,
+                    });
+                }
+                Notice::Warning(text) => self.session.sink().warn(text),
+                Notice::Scaffold(text) => self.record(Record::Scaffold { text }),
+            }
+        }
+    }
+
+    async fn call_model(&mut self, call: CallModel) -> Step {
+        if self.cancel.is_cancelled() {
+            return call.interrupt();
+        }
+        let request = call.request();
+        let situation = self.situation(&call);
+        let model = self.session.models().current().clone();
+        let sink = self.session.sink().clone();
+        let forward = move |delta| match delta {
+            Delta::Text(text) => sink.tell(Event::MessageDelta { text }),
+            Delta::Reasoning(text) => sink.tell(Event::ReasoningDelta { text }),
+            Delta::ToolCallStarted { .. } => {}
+        };
+        let reply = model.provider.complete(&request, &forward, &self.cancel).await;
+        self.account(&reply);
+        let request = self.session.digest(&request);
+        self.record(Record::Call {
+            request,
+            situation: situation.clone(),
+            completion: reply.as_ref().ok().map(|completion| Box::new(completion.clone())),
+            failure: reply.as_ref().err().map(|failure| Box::new(failure.clone())),
+        });
+        call.answer(reply, &situation)
+    }
+
+    /// Counts a call's tokens where they are kept.
+    fn account(&mut self, reply: &Result<talaria_types::Completion, Failure>) {
+        let usage = match reply {
+            Ok(completion) => completion.usage,
+            Err(failure) => failure.partial.as_ref().and_then(|partial| partial.usage),
+        };
+        self.session.account(usage.unwrap_or_default());
+    }
+
+    fn situation(&self, call: &CallModel) -> Situation {
+        Situation {
+            fallbacks_left: self.session.models().left(),
+            can_rotate: false,
+            can_refresh: false,
+            max_retries: self.session.config().agent.api_max_retries,
+            may_compact: self.session.may_compact(),
+            entropy: clock::entropy(),
+            patience_ms: self.patience_ms,
+            applied: call.state().rewrites().to_vec(),
+            stalls: self.stalls,
+        }
+    }
+
+    async fn run_tools(&mut self, run: RunTools) -> Result<Step, StoreError> {
+        let config = self.session.config();
+        let parts = HostParts {
+            store: self.session.store(),
+            session: self.session.id().clone(),
+            turn: self.turn.clone(),
+            sink: self.session.sink().clone(),
+            inbox: self.session.inbox().clone(),
+            cancel: self.cancel.clone(),
+            interactive: self.session.interactive(),
+            approval_timeout: Duration::from_secs(config.approvals.timeout),
+            question_timeout: Duration::from_secs(config.agent.clarify_timeout),
+        };
+        let host = TurnHost::new(parts, run.calls());
+        let batch = self
+            .session
+            .executor()
+            .run_all(run.calls(), &host, &self.cancel)
+            .await;
+        let rows = host.into_rows(&batch.results)?;
+        let round = ToolRound {
+            ran: batch.results.iter().map(|result| result.name.clone()).collect(),
+            rows,
+            invalid: batch.invalid_calls,
+            halt: batch.halt,
+            interrupted: self.cancel.is_cancelled(),
+        };
+        self.record(Record::Tools {
+            rows: round.rows.iter().map(|(id, _)| *id).collect(),
+            ran: round.ran.clone(),
+            invalid: round.invalid,
+            halt: round.halt.clone(),
+            interrupted: round.interrupted,
+        });
+        Ok(run.answer(round))
+    }
+
+    async fn compact(&mut self, compact: Compact) -> Step {
+        let compacted = match self.session.compact(compact.trigger(), &self.cancel).await {
+            Ok(compacted) => compacted,
+            Err(error) => Compacted::Nothing(error.to_string()),
+        };
+        compact.answer(compacted)
+    }
+
+    async fn switch(&mut self, failure: &Failure) -> Option<talaria_turn::ModelSetup> {
+        let next = self.session.models_mut().next(failure.kind)?;
+        let identity = next.provider.identity();
+        let text = format!("going on with {} of {}", identity.model, identity.provider);
+        self.session.sink().status(text);
+        Some(self.session.models().setup().await.0)
+    }
+
+    async fn refresh(&mut self, refresh: Refresh) -> Step {
+        let renewed = match refresh.kind() {
+            RefreshKind::Transport { .. } => {
+                self.session.models().current().provider.rebuild_transport();
+                true
+            }
+            // There is one credential a provider, and nothing that could renew it.
+            RefreshKind::Credential | RefreshKind::NextCredential => false,
+        };
+        self.record(Record::Refreshed { renewed });
+        refresh.answer(renewed)
+    }
+
+    /// Waits, and says whether the person stopped it.
+    async fn wait(&mut self, wait_ms: u64) -> bool {
+        self.patience_ms = self.patience_ms.saturating_sub(wait_ms);
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(wait_ms)) => false,
+            () = self.cancel.cancelled() => true,
+        }
+    }
+
+    pub(crate) fn record(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    /// Writes the records. A turn that cannot be replayed is still a turn.
+    fn flush(&mut self) {
+        let records = std::mem::take(&mut self.records);
+        let rows: Vec<_> = records
+            .into_iter()
+            .map(|record| record.into_row(self.session.id(), &self.turn))
+            .collect();
+        if let Err(error) = self.session.store().record(&rows, clock::now()) {
+            tracing::warn!(%error, "the turn's records could not be written");
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Rows of `messages`: appended, read back, copied, taken back.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use serde_json::Value;
+use talaria_types::{Content, Message, MessageId, Reasoning, Role, SessionId, StoredMessage, Timestamp};
+
+use super::{calls, content, lineage, row, sessions};
+use crate::Result;
+
+/// Seconds between the rows that one transaction copies, so that their times keep their order.
+const TICK: f64 = 1e-6;
+
+/// A message in the form its row has.
+pub(crate) struct EncodedRow {
+    role: &'static str,
+    content: Option<String>,
+    images: Vec<String>,
+    tool_call_id: Option<String>,
+    tool_calls: Option<String>,
+    calls: usize,
+    tool_name: Option<String>,
+    finish_reason: Option<String>,
+    reasoning: Reasoning,
+    sent_as: Option<String>,
+    brief: Option<String>,
+}
+
+/// Encodes messages; pictures that stand inline move to the folder `images`.
+pub(crate) fn encode_all(messages: &[Arc<Message>], images: &Path) -> Result<Vec<EncodedRow>> {
+    messages.iter().map(|message| encode(message, images)).collect()
+}
+
+fn encode(message: &Message, folder: &Path) -> Result<EncodedRow> {
+    let (text, images) = content::encode(&message.content, folder)?;
+    let silent = text.is_empty() && !message.tool_calls.is_empty();
+    Ok(EncodedRow {
+        role: message.role.as_str(),
+        content: (!silent).then_some(text),
+        images,
+        tool_call_id: message.tool_call_id.clone(),
+        tool_calls: calls::encode(&message.tool_calls),
+        calls: message.tool_calls.len(),
+        tool_name: message.tool_name.clone(),
+        finish_reason: message.finish_reason.clone(),
+        reasoning: message.reasoning.clone(),
+        sent_as: message.sent_as.clone(),
+        brief: message.brief.clone(),
+    })
+}
+
+/// Appends rows and counts them on the session.
+pub(crate) fn append(
+    connection: &Connection,
+    session: &SessionId,
+    rows: &[EncodedRow],
+    at: Timestamp,
+) -> Result<Vec<MessageId>> {
+    let ids = rows
+        .iter()
+        .map(|row| insert(connection, session, row, at))
+        .collect::<Result<Vec<_>>>()?;
+    let calls: usize = rows.iter().map(|row| row.calls).sum();
+    let counted = connection
+        .prepare_cached(
+            "UPDATE sessions SET message_count = coalesce(message_count, 0) + ?1,
+                 tool_call_count = coalesce(tool_call_count, 0) + ?2 WHERE id = ?3",
+        )?
+        .execute(params![
+            row::to_column(rows.len() as u64),
+            row::to_column(calls as u64),
+            session.as_str()
+        ])?;
+    if counted == 0 {
+        Err(sessions::unknown(session))
+    } else {
+        Ok(ids)
+    }
+}
+
+fn insert(
+    connection: &Connection,
+    session: &SessionId,
+    row: &EncodedRow,
+    at: Timestamp,
+) -> Result<MessageId> {
+    let json = |value: &Option<Value>| value.as_ref().map(Value::to_string);
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp, finish_reason,
+             reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items, observed,
+             active, compacted, api_content)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, 1, 0, ?14)",
+    )?;
+    let id = statement.insert(params![
+        session.as_str(),
+        row.role,
+        row.content,
+        row.tool_call_id,
+        row.tool_calls,
+        row.tool_name,
+        at.0,
+        row.finish_reason,
+        row.reasoning.text,
+        row.reasoning.content,
+        json(&row.reasoning.details),
+        json(&row.reasoning.response_items),
+        json(&row.reasoning.message_items),
+        row.sent_as,
+    ]);
+    let id = match id {
+        // Without its session the row has no place; say which one is missing.
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+            return Err(sessions::unknown(session));
+        }
+        id => id?,
+    };
+    insert_beside(connection, session, id, row)?;
+    Ok(MessageId(id))
+}
+
+/// What a row has in own tables: its brief, its pictures, its call in the journal.
+fn insert_beside(connection: &Connection, session: &SessionId, id: i64, row: &EncodedRow) -> Result<()> {
+    if let Some(brief) = &row.brief {
+        connection
+            .prepare_cached("INSERT INTO message_briefs (session_id, message_id, brief) VALUES (?1, ?2, ?3)")?
+            .execute(params![session.as_str(), id, brief])?;
+    }
+    for digest in &row.images {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO message_images (digest, message_id) VALUES (?1, ?2)")?
+            .execute(params![digest, id])?;
+    }
+    if let (Some(call), "tool") = (&row.tool_call_id, row.role) {
+        // The result has its row now, so the journal need not keep it as well.
+        connection
+            .prepare_cached(
+                "UPDATE tool_journal SET message_id = ?1, result = NULL WHERE id = (
+                     SELECT id FROM tool_journal WHERE session_id = ?2 AND call_id = ?3 AND message_id IS NULL
+                     ORDER BY id LIMIT 1)",
+            )?
+            .execute(params![id, session.as_str(), call])?;
+    }
+    Ok(())
+}
+
+/// A message to be written into another session.
+pub(crate) struct Copied {
+    /// The words.
+    pub(crate) message: Arc<Message>,
+    /// The row they repeat.
+    pub(crate) origin: Option<MessageId>,
+}
+
+/// Writes rows into `session`, remembering which of them repeat others.
+pub(crate) fn write_copies(
+    connection: &Connection,
+    session: &SessionId,
+    copies: &[Copied],
+    at: Timestamp,
+    images: &Path,
+) -> Result<Vec<MessageId>> {
+    let mut ids = Vec::with_capacity(copies.len());
+    for (index, copy) in copies.iter().enumerate() {
+        let encoded = encode(&copy.message, images)?;
+        let id = append(
+            connection,
+            session,
+            &[encoded],
+            Timestamp(at.0 + TICK * index as f64),
+        )?;
+        for id in id {
+            if let Some(origin) = copy.origin {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO message_copies (copy_id, origin_id, session_id) VALUES (?1, ?2, ?3)",
+                    )?
+                    .execute(params![id.0, origin.0, session.as_str()])?;
+            }
+            ids.push(id);
+        }
+    }
+    Ok(ids)
+}
+
+/// Which rows of a session are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Those that are sent.
+    Live,
+    /// Those and the hidden ones, but none that the person took back.
+    Kept,
+    /// Every one.
+    All,
+}
+
+const COLUMNS: &str = "id, session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp, finish_reason,
+    reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items, active, compacted,
+    api_content";
+
+/// Messages of one session, in the order they were written.
+pub(crate) fn of_session(
+    connection: &Connection,
+    session: &SessionId,
+    which: Which,
+) -> Result<Vec<StoredMessage>> {
+    let condition = match which {
+        Which::Live => "AND active = 1",
+        Which::Kept => "AND (active = 1 OR compacted = 1)",
+        Which::All => "",
+    };
+    let mut messages = select(
+        connection,
+        &format!("session_id = ?1 {condition}"),
+        &[&session.as_str()],
+    )?;
+    // The index gives them by time, which may have gone back; rows rise by id.
+    messages.sort_unstable_by_key(|message| message.id);
+    let briefs = pairs::<String>(
+        connection,
+        "SELECT message_id, brief FROM message_briefs WHERE session_id = ?1",
+        session,
+    )?;
+    let origins = pairs::<i64>(
+        connection,
+        "SELECT copy_id, origin_id FROM message_copies WHERE session_id = ?1",
+        session,
+    )?;
+    for message in &mut messages {
+        attach(message, &briefs, &origins);
+    }
+    Ok(messages)
+}
+
+fn attach(stored: &mut StoredMessage, briefs: &HashMap<i64, String>, origins: &HashMap<i64, i64>) {
+    if let Some(brief) = briefs.get(&stored.id.0) {
+        Arc::make_mut(&mut stored.message).brief = Some(brief.clone());
+    }
+    if let Some(origin) = origins.get(&stored.id.0) {
+        stored.origin = MessageId(*origin);
+    }
+}
+
+fn pairs<T: rusqlite::types::FromSql>(
+    connection: &Connection,
+    sql: &str,
+    session: &SessionId,
+) -> Result<HashMap<i64, T>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([session.as_str()], |found| Ok((found.get(0)?, found.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn select(connection: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<StoredMessage>> {
+    let mut statement =
+        connection.prepare_cached(&format!("SELECT {COLUMNS} FROM messages WHERE {condition}"))?;
+    let mut rows = statement.query(values)?;
+    let mut messages = Vec::new();
+    while let Some(found) = rows.next()? {
+        messages.extend(decode(found)?);
+    }
+    Ok(messages)
+}
+
+/// Reads a row; rows of roles that are no part of a conversation are left out.
+fn decode(found: &Row<'_>) -> rusqlite::Result<Option<StoredMessage>> {
+    let role = match found.get_ref(2)?.as_bytes().unwrap_or_default() {
+        b"system" => Role::System,
+        b"user" => Role::User,
+        b"assistant" => Role::Assistant,
+        b"tool" => Role::Tool,
+        _ => return Ok(None),
+    };
+    let id = MessageId(found.get(0)?);
+    let content = row::text(found, 3)?;
+    let reasoning = Reasoning {
+        text: row::text(found, 9)?.filter(|text| !text.is_empty()),
+        content: row::text(found, 10)?,
+        details: row::json(found, 11)?,
+        response_items: row::json(found, 12)?,
+        message_items: row::json(found, 13)?,
+    };
+    let tool_calls = match found.get_ref(5)? {
+        rusqlite::types::ValueRef::Text(text) => calls::decode(text),
+        _ => Vec::new(),
+    };
+    let message = Message {
+        role,
+        content: content.map_or_else(|| Content::Text(String::new()), content::decode),
+        tool_calls,
+        tool_call_id: row::text(found, 4)?.filter(|text| !text.is_empty()),
+        tool_name: row::text(found, 6)?.filter(|text| !text.is_empty()),
+        reasoning,
+        finish_reason: row::text(found, 8)?,
+        sent_as: row::text(found, 16)?,
+        brief: None,
+    };
+    Ok(Some(StoredMessage {
+        id,
+        session_id: SessionId::new(row::text(found, 1)?.unwrap_or_default()),
+        origin: id,
+        message: Arc::new(message),
+        timestamp: Timestamp(row::real(found, 7)?.unwrap_or_default()),
+        // A flag that is missing is that of a live row.
+        active: found.get::<_, Option<i64>>(14)?.unwrap_or(1) != 0,
+        compacted: row::number(found, 15)? != 0,
+    }))
+}
+
+/// One row by its id, with what stands beside it.
+fn by_id(connection: &Connection, id: MessageId) -> Result<Option<StoredMessage>> {
+    let Some(mut message) = select(connection, "id = ?1", &[&id.0])?.into_iter().next() else {
+        return Ok(None);
+    };
+    if let Some(origin) = origin(connection, id)? {
+        message.origin = origin;
+    }
+    let brief = connection
+        .prepare_cached("SELECT brief FROM message_briefs WHERE session_id = ?1 AND message_id = ?2")?
+        .query_row(params![message.session_id.as_str(), id.0], |found| {
+            row::text(found, 0)
+        })
+        .optional()?
+        .flatten();
+    if brief.is_some() {
+        Arc::make_mut(&mut message.message).brief = brief;
+    }
+    Ok(Some(message))
+}
+
+/// The row that `id` repeats.
+pub(crate) fn origin(connection: &Connection, id: MessageId) -> Result<Option<MessageId>> {
+    Ok(connection
+        .prepare_cached("SELECT origin_id FROM message_copies WHERE copy_id = ?1")?
+        .query_row([id.0], |found| Ok(MessageId(found.get(0)?)))
+        .optional()?)
+}
+
+/// Originals by id, in order; the id of a copy names its original.
+pub(crate) fn recall(connection: &Connection, ids: &[MessageId]) -> Result<Vec<StoredMessage>> {
+    let mut wanted = Vec::with_capacity(ids.len());
+    for id in ids {
+        wanted.push(origin(connection, *id)?.unwrap_or(*id));
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut messages = Vec::with_capacity(wanted.len());
+    for id in wanted {
+        messages.extend(by_id(connection, id)?.filter(|message| message.active || message.compacted));
+    }
+    Ok(messages)
+}
+
+/// What was said in a lineage, each message once and by its original; what the person took back is left out.
+pub(crate) fn full(connection: &Connection, session: &SessionId) -> Result<Vec<StoredMessage>> {
+    let mut seen = HashSet::new();
+    let mut messages = Vec::new();
+    for session in lineage::ancestors(connection, session)? {
+        for message in of_session(connection, &session, Which::Kept)? {
+            if !seen.insert(message.origin) {
+                continue;
+            }
+            if message.origin == message.id {
+                messages.push(message);
+                continue;
+            }
+            // A branch repeats rows of another lineage; they are shown by their originals.
+            let original = by_id(connection, message.origin)?;
+            messages.push(original.unwrap_or(message));
+        }
+    }
+    Ok(messages)
+}
+
+/// Hides the newest `turns` user messages and what followed them; gives how many rows.
+pub(crate) fn rewind(connection: &Connection, session: &SessionId, turns: u32) -> Result<u64> {
+    if turns == 0 {
+        return Ok(0);
+    }
+    let from: Option<i64> = connection
+        .prepare_cached(
+            "SELECT min(id) FROM (SELECT id FROM messages WHERE session_id = ?1 AND active = 1 AND role = 'user'
+             ORDER BY id DESC LIMIT ?2)",
+        )?
+        .query_row(params![session.as_str(), turns], |found| found.get(0))?;
+    let Some(from) = from else { return Ok(0) };
+    let calls: i64 = connection
+        .prepare_cached(
+            "SELECT coalesce(sum(CASE WHEN json_valid(tool_calls) THEN json_array_length(tool_calls) ELSE 0 END), 0)
+             FROM messages WHERE session_id = ?1 AND active = 1 AND id >= ?2",
+        )?
+        .query_row(params![session.as_str(), from], |found| found.get(0))?;
+    let rows = connection
+        .prepare_cached("UPDATE messages SET active = 0 WHERE session_id = ?1 AND active = 1 AND id >= ?2")?
+        .execute(params![session.as_str(), from])?;
+    let rows = rows as u64;
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET rewind_count = rewind_count + 1,
+                 message_count = max(coalesce(message_count, 0) - ?1, 0),
+                 tool_call_count = max(coalesce(tool_call_count, 0) - ?2, 0) WHERE id = ?3",
+        )?
+        .execute(params![row::to_column(rows), calls, session.as_str()])?;
+    Ok(rows)
+}

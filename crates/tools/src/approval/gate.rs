@@ -1,0 +1,156 @@
+//! The order in which a command is decided about.
+//!
+//! 1. The hard list blocks, whatever else holds.
+//! 2. `approvals.deny` blocks.
+//! 3. `--yolo`, `/yolo` and the mode `off` allow.
+//! 4. What is not dangerous, or was allowed before, runs.
+//! 5. In the mode `smart` a model judges, where there is one.
+//! 6. The person is asked; without anyone to ask the command is denied.
+
+use talaria_types::{ApprovalAnswer, ApprovalRequest};
+
+use super::grants::SmartVerdict;
+use super::{Danger, Grants, Mode, Surroundings, Verdict, deny, judge};
+use crate::{Host, ToolContext, ToolSettings};
+
+/// Decides about commands of one call.
+pub struct Gate<'a> {
+    settings: &'a ToolSettings,
+    grants: &'a Grants,
+    host: &'a dyn Host,
+    folder: String,
+    call: &'a str,
+}
+
+/// Why a command does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// `blocked` or `denied`.
+    pub status: &'static str,
+    /// What the model is told.
+    pub message: String,
+}
+
+/// Keeps a model from trying the same thing in other words.
+const NO_RETRY: &str = "Do not retry it, rephrase it or reach the same end another way; tell the user what you wanted to do and why.";
+
+impl<'a> Gate<'a> {
+    /// The gate of a running call.
+    pub fn of(cx: &'a ToolContext<'_>) -> Self {
+        Self {
+            settings: cx.session.settings(),
+            grants: cx.session.grants(),
+            host: cx.host,
+            folder: cx.session.cwd().to_string_lossy().into_owned(),
+            call: &cx.call.id,
+        }
+    }
+
+    /// Whether `command` of `tool` may run; asks the person where that is needed.
+    ///
+    /// # Errors
+    /// When it may not, with what the model is told.
+    pub async fn check(&self, tool: &str, command: &str) -> Result<(), Refusal> {
+        let home = std::env::home_dir().map(|home| home.to_string_lossy().into_owned());
+        let surroundings = Surroundings {
+            folder: Some(&self.folder),
+            home: home.as_deref(),
+            sudo_password: std::env::var_os("SUDO_PASSWORD").is_some(),
+        };
+        let dangers = match judge(command, surroundings) {
+            Verdict::Block(reason) => {
+                return Err(blocked(&format!(
+                    "this command {reason}, and such commands never run"
+                )));
+            }
+            Verdict::Allow => Vec::new(),
+            Verdict::Ask(dangers) => dangers,
+        };
+        if let Some(pattern) = deny::denied(command, &self.settings.deny) {
+            return Err(blocked(&format!(
+                "the user's configuration denies commands like {pattern:?}"
+            )));
+        }
+        if self.settings.yolo || self.grants.is_yolo() || self.settings.approval_mode == Mode::Off {
+            return Ok(());
+        }
+        let allowed = |danger: &Danger| self.grants.allow(*danger, &self.settings.allowlist);
+        let open: Vec<Danger> = dangers.into_iter().filter(|danger| !allowed(danger)).collect();
+        if open.is_empty() || self.is_listed(command) {
+            return Ok(());
+        }
+        self.decide(tool, command, &open).await
+    }
+
+    /// Whether the whole command stands in `command_allowlist`, or matches a pattern there.
+    ///
+    /// Only a command of one program: a pattern must not let through what is appended to it.
+    fn is_listed(&self, command: &str) -> bool {
+        let simple = !command.contains(['|', '&', ';', '<', '>', '`', '\n']) && !command.contains("$(");
+        simple
+            && self
+                .settings
+                .allowlist
+                .iter()
+                .any(|pattern| deny::matches(pattern, command.trim()))
+    }
+
+    async fn decide(&self, tool: &str, command: &str, open: &[Danger]) -> Result<(), Refusal> {
+        let reason = open
+            .iter()
+            .map(|danger| danger.reason)
+            .collect::<Vec<_>>()
+            .join("; ");
+        if self.settings.approval_mode == Mode::Smart
+            && let Some(judge) = self.grants.judge()
+        {
+            match judge(command.to_owned(), reason.clone()).await {
+                SmartVerdict::Approve => return Ok(()),
+                SmartVerdict::Deny(why) => {
+                    let why = if why.is_empty() { reason } else { why };
+                    return Err(denied(&format!(
+                        "the security reviewer refused this command ({why})"
+                    )));
+                }
+                SmartVerdict::Escalate => {}
+            }
+        }
+        if !self.host.can_ask() {
+            return Err(denied(&format!(
+                "this command is dangerous ({reason}) and there is nobody to approve it; the user can allow it with --yolo"
+            )));
+        }
+        let request = ApprovalRequest {
+            id: format!("approval_{}", self.call),
+            tool: tool.to_owned(),
+            command: talaria_redact::redact(command).into_owned(),
+            reason: reason.clone(),
+            may_always: open.iter().all(|danger| danger.may_keep),
+        };
+        match self.host.approve(request).await {
+            ApprovalAnswer::Once => {}
+            ApprovalAnswer::Session => open.iter().for_each(|danger| self.grants.grant(*danger, false)),
+            ApprovalAnswer::Always => open.iter().for_each(|danger| self.grants.grant(*danger, true)),
+            ApprovalAnswer::Deny => {
+                return Err(denied(&format!(
+                    "the user did not approve this command ({reason})"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn blocked(why: &str) -> Refusal {
+    Refusal {
+        status: "blocked",
+        message: format!("BLOCKED: {why}. {NO_RETRY}"),
+    }
+}
+
+fn denied(why: &str) -> Refusal {
+    Refusal {
+        status: "denied",
+        message: format!("DENIED: {why}. It was not run. {NO_RETRY}"),
+    }
+}
