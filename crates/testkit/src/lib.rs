@@ -4,6 +4,7 @@
 //! No product code may depend on this crate, except the `demo` and `mock-llm` commands, which are the
 //! scripted server itself.
 
+pub mod demo;
 mod filters;
 mod home;
 mod mock;

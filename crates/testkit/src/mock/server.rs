@@ -308,6 +308,12 @@ impl State {
         plan
     }
 
+    /// Plays a scenario from its start from now on.
+    pub(crate) fn play(&mut self, scenario: Scenario) {
+        self.scenario = Some(Arc::new(scenario));
+        self.progress = Progress::default();
+    }
+
     /// A rule's answer, a side task's, or the next step of the conversation.
     fn choose(&mut self, scenario: &Scenario, call: &ModelCall, plan: &mut Plan) {
         if let Some(rule) = self.progress.rule(scenario, call) {
@@ -357,8 +363,7 @@ impl State {
             return match Scenario::from_json(&text) {
                 Ok(scenario) => {
                     let steps = scenario.steps.len();
-                    self.scenario = Some(Arc::new(scenario));
-                    self.progress = Progress::default();
+                    self.play(scenario);
                     (200, json!({"ok": true, "steps": steps}))
                 }
                 Err(error) => (400, json!({"error": error.to_string()})),
