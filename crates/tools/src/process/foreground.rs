@@ -112,7 +112,7 @@ impl Running {
         let end = loop {
             tokio::select! {
                 code = &mut self.ended => break End::Exited(code.unwrap_or(-1)),
-                chunk = self.output.recv(), if open => open = keep(&mut self.capture, chunk),
+                chunk = self.output.recv(), if open => open = keep(&mut self.capture, chunk.as_deref()),
                 () = tokio::time::sleep_until(deadline) => break End::TimedOut,
                 () = cancel.cancelled() => break End::Interrupted,
             }
@@ -138,7 +138,7 @@ impl Running {
         let deadline = Instant::now() + DRAIN;
         while open && Instant::now() < deadline {
             match tokio::time::timeout(QUIET, self.output.recv()).await {
-                Ok(chunk) => open = keep(&mut self.capture, chunk),
+                Ok(chunk) => open = keep(&mut self.capture, chunk.as_deref()),
                 Err(_) => break,
             }
         }
@@ -146,8 +146,8 @@ impl Running {
 }
 
 /// Keeps what was read; whether there may be more.
-fn keep(capture: &mut Capture, chunk: Option<Vec<u8>>) -> bool {
-    if let Some(chunk) = &chunk {
+fn keep(capture: &mut Capture, chunk: Option<&[u8]>) -> bool {
+    if let Some(chunk) = chunk {
         capture.push(chunk);
     }
     chunk.is_some()
