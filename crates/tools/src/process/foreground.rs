@@ -117,11 +117,10 @@ impl Running {
                 () = cancel.cancelled() => break End::Interrupted,
             }
         };
-        let tree = Tree::of(self.guard.pid);
         match end {
             End::Exited(_) => {}
-            End::TimedOut => tree.end(GRACE_TIMEOUT).await,
-            End::Interrupted => tree.end(GRACE_INTERRUPT).await,
+            End::TimedOut => Tree::of(self.guard.pid).end(GRACE_TIMEOUT).await,
+            End::Interrupted => Tree::of(self.guard.pid).end(GRACE_INTERRUPT).await,
         }
         self.drain(open).await;
         let leftover = self.guard.watched.take().filter(|_| group_runs(self.guard.pid));
