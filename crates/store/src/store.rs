@@ -90,6 +90,8 @@ pub trait SessionStore: Send + Sync {
     fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>>;
     /// Full-text search over every message.
     fn search(&self, query: &SearchQuery) -> Result<SearchResults>;
+    /// The same over the messages of these sessions only (a lineage, for recall by words).
+    fn search_within(&self, query: &SearchQuery, sessions: &[SessionId]) -> Result<SearchResults>;
     /// Erases a session with its messages, on the user's word.
     fn delete(&self, id: &SessionId) -> Result<()>;
     /// Erases ended sessions that were last used before `before`; gives how many.

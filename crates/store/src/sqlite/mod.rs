@@ -15,10 +15,12 @@ mod lineage;
 mod messages;
 mod row;
 mod schema;
+mod search;
 mod sessions;
 mod titles;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -39,6 +41,8 @@ pub struct SqliteStore {
     reader: OnceLock<Mutex<Connection>>,
     in_memory: bool,
     warnings: Mutex<Vec<String>>,
+    /// The highest row in the index of pairs, as far as this process knows; below 0 when it does not.
+    pairs_seen: AtomicI64,
 }
 
 impl std::fmt::Debug for SqliteStore {
@@ -68,6 +72,7 @@ impl SqliteStore {
             reader: OnceLock::new(),
             in_memory: false,
             warnings: Mutex::new(warnings),
+            pairs_seen: AtomicI64::new(-1),
         })
     }
 
@@ -82,6 +87,7 @@ impl SqliteStore {
             reader: OnceLock::new(),
             in_memory: true,
             warnings: Mutex::new(Vec::new()),
+            pairs_seen: AtomicI64::new(-1),
         })
     }
 
@@ -125,6 +131,53 @@ impl SqliteStore {
             done => done,
         };
         done.map_err(|error| self.sorted(error))
+    }
+
+    /// Brings the index of pairs up to date, so that a search need not; does nothing when it is.
+    fn index_pairs(&self) -> Result<()> {
+        loop {
+            let (seen, more) = self.write(search::pairs::catch_up)?;
+            self.pairs_seen.store(seen, Ordering::Relaxed);
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads new rows into the index of pairs once there are enough of them to be worth a transaction.
+    fn index_when_due(&self, newest: Option<&MessageId>) {
+        const DUE: i64 = 512;
+        let Some(MessageId(newest)) = newest else { return };
+        if self.pairs_seen.load(Ordering::Relaxed) < 0 {
+            let seen = search::pairs::seen(&lock(&self.writer)).unwrap_or(*newest);
+            self.pairs_seen.store(seen, Ordering::Relaxed);
+        }
+        if newest - self.pairs_seen.load(Ordering::Relaxed) >= DUE
+            && let Err(error) = self.index_pairs()
+        {
+            // The rows are stored; a search reads them itself.
+            tracing::debug!(%error, "the index of pairs was not brought up to date");
+        }
+    }
+
+    fn run_search(&self, query: &SearchQuery, scope: search::Scope<'_>) -> Result<SearchResults> {
+        let mut behind = None;
+        if self.read(search::pairs::is_behind)?
+            && let Err(error) = self.index_pairs()
+        {
+            behind = Some(format!("the newest messages may be missing: {error}"));
+        }
+        let mut results = self.read(|connection| search::search(connection, query, scope))?;
+        if self
+            .read(|connection| sessions::meta(connection, fts::STALE))?
+            .is_some()
+        {
+            behind = Some(
+                "the search index is damaged and some messages cannot be found; run `db repair`".to_owned(),
+            );
+        }
+        results.note = behind.or(results.note);
+        Ok(results)
     }
 
     fn warn(&self, text: &str) {
@@ -227,7 +280,9 @@ impl SessionStore for SqliteStore {
         at: Timestamp,
     ) -> Result<Vec<MessageId>> {
         let rows = messages::encode_all(messages, &self.images)?;
-        self.write(|connection| messages::append(connection, session, &rows, at))
+        let ids = self.write(|connection| messages::append(connection, session, &rows, at))?;
+        self.index_when_due(ids.last());
+        Ok(ids)
     }
 
     fn live(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
@@ -282,8 +337,17 @@ impl SessionStore for SqliteStore {
         self.read(|connection| lineage::list(connection, filter))
     }
 
-    fn search(&self, _query: &SearchQuery) -> Result<SearchResults> {
-        Ok(SearchResults::default())
+    fn search(&self, query: &SearchQuery) -> Result<SearchResults> {
+        self.run_search(query, search::Scope::default())
+    }
+
+    fn search_within(&self, query: &SearchQuery, sessions: &[SessionId]) -> Result<SearchResults> {
+        self.run_search(
+            query,
+            search::Scope {
+                sessions: Some(sessions),
+            },
+        )
     }
 
     fn delete(&self, id: &SessionId) -> Result<()> {
