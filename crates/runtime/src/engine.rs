@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
+    /// What the person should know from the start.
+    warnings: Vec<String>,
 }
 
 /// Which session is opened.
@@ -82,7 +84,7 @@ impl Engine {
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
-        let chain = setup::chain(&loaded)?;
+        let (chain, warnings) = setup::chain(&loaded)?;
         let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
         let shared = Shared {
             loaded,
@@ -90,8 +92,11 @@ impl Engine {
             store: Arc::new(store),
             registry: Arc::new(Registry::builtin()),
             chain,
+            warnings,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// The store.
@@ -113,7 +118,15 @@ impl Engine {
             session.open(&found)?;
             session.exact = matches!(open, Open::Resume { exact: true, .. });
         }
-        for warning in self.shared.loaded.warnings.iter().chain(&self.shared.store.warnings()) {
+        let store = self.shared.store.warnings();
+        for warning in self
+            .shared
+            .loaded
+            .warnings
+            .iter()
+            .chain(&self.shared.warnings)
+            .chain(&store)
+        {
             session.sink.warn(warning.clone());
         }
         let (ops, received) = mpsc::unbounded_channel();
@@ -135,7 +148,9 @@ impl Engine {
             }
             Open::Newest => match store.newest(None)? {
                 Some(found) => Ok(Some(store.tip(&found)?)),
-                None => Err(EngineError::Usage("there is no session to continue yet".to_owned())),
+                None => Err(EngineError::Usage(
+                    "there is no session to continue yet".to_owned(),
+                )),
             },
         }
     }
@@ -144,7 +159,11 @@ impl Engine {
     async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
-        let models = Models::new(shared.chain.clone(), config.compression.threshold, config.compression.min_tokens);
+        let models = Models::new(
+            shared.chain.clone(),
+            config.compression.threshold,
+            config.compression.min_tokens,
+        );
         let window = models.current().provider.context_window().await.tokens;
         let selection = shared
             .registry
@@ -186,13 +205,19 @@ impl Session {
         let lineage = self.store().lineage(id)?;
         let row = self.store().session(id)?;
         let root = lineage.first().cloned().unwrap_or_else(|| id.clone());
-        let root_row = if root == *id { row.clone() } else { self.store().session(&root)? };
+        let root_row = if root == *id {
+            row.clone()
+        } else {
+            self.store().session(&root)?
+        };
         self.id = id.clone();
         self.root = root;
         self.stored = true;
         self.started_at = root_row.map_or(self.started_at, |row| row.started_at);
         self.known_rows = row.as_ref().map_or(0, |row| row.message_count);
-        let prompt = row.and_then(|row| row.system_prompt).filter(|prompt| !prompt.is_empty());
+        let prompt = row
+            .and_then(|row| row.system_prompt)
+            .filter(|prompt| !prompt.is_empty());
         self.system = prompt.map(Arc::from);
         self.history = crate::prepare::live(self)?;
         self.last_prompt_tokens = 0;

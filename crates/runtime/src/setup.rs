@@ -1,21 +1,136 @@
 //! Turns a configuration into models and tool settings.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use talaria_config::Loaded;
+use talaria_config::{FallbackConfig, Loaded, env};
+use talaria_providers::{Endpoint, ProviderRequest, ResolveError, connect, resolve};
 use talaria_tools::{ToolSettings, approval};
 
 use crate::EngineError;
 use crate::engine::Shared;
 use crate::models::Model;
 
-/// The models of the configuration: the chosen one, then the fallbacks.
+/// The models of the configuration: the chosen one, then the fallbacks, and
+/// what the person should know about fallbacks that cannot be used.
 ///
 /// # Errors
-/// When the chosen one has no provider or no credential. A fallback without a
-/// credential is left out.
-pub(crate) fn chain(_loaded: &Loaded) -> Result<Vec<Arc<Model>>, EngineError> {
-    unimplemented!()
+/// When the chosen one has no provider or no credential.
+pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), EngineError> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    let chosen = resolve(&chosen(loaded), &lookup).map_err(unresolved)?;
+    let mut chain = vec![model(chosen)];
+    let mut warnings = Vec::new();
+    for entry in &loaded.config.fallback_providers {
+        match resolve(&fallback(loaded, entry), &lookup) {
+            Ok(endpoint) => chain.push(model(endpoint)),
+            Err(error) => warnings.push(format!("the fallback {} is left out: {error}", entry.model)),
+        }
+    }
+    Ok((chain, warnings))
+}
+
+fn unresolved(error: ResolveError) -> EngineError {
+    match error {
+        ResolveError::NoProvider | ResolveError::NoKey { .. } | ResolveError::NotLoggedIn { .. } => {
+            EngineError::NoProvider(error.to_string())
+        }
+        ResolveError::NoAddress { .. }
+        | ResolveError::BadAddress { .. }
+        | ResolveError::NoModel { .. }
+        | ResolveError::UnknownProvider { .. } => EngineError::Usage(error.to_string()),
+    }
+}
+
+fn model(endpoint: Endpoint) -> Arc<Model> {
+    Arc::new(Model {
+        max_output: endpoint.max_output_tokens,
+        takes_prefill: endpoint.takes_prefill(),
+        provider: connect(endpoint),
+    })
+}
+
+/// `model`, with what `providers.<id>` says about its provider.
+fn chosen(loaded: &Loaded) -> ProviderRequest {
+    let config = &loaded.config.model;
+    let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let mut request = ProviderRequest {
+        provider: named(&config.provider),
+        model: named(&config.default),
+        base_url: config.base_url.clone(),
+        api_key: config.api_key.clone(),
+        key_env: config.key_env.clone(),
+        api_mode: config.api_mode,
+        context_length: config.context_length,
+        max_tokens: config.max_tokens,
+        ..common(loaded)
+    };
+    complete(loaded, &mut request);
+    request
+}
+
+fn fallback(loaded: &Loaded, entry: &FallbackConfig) -> ProviderRequest {
+    let mut request = ProviderRequest {
+        provider: Some(entry.provider.clone()),
+        model: Some(entry.model.clone()),
+        base_url: entry.base_url.clone(),
+        api_key: entry.api_key.clone(),
+        key_env: entry.key_env.clone(),
+        api_mode: entry.api_mode,
+        context_length: entry.context_length,
+        ..common(loaded)
+    };
+    complete(loaded, &mut request);
+    request
+}
+
+/// What holds for every model.
+fn common(loaded: &Loaded) -> ProviderRequest {
+    let config = &loaded.config;
+    let ca_bundle = loaded
+        .variable(env::HERMES_CA_BUNDLE)
+        .or_else(|| loaded.variable(env::SSL_CERT_FILE));
+    let stale = loaded
+        .variable(env::HERMES_STREAM_STALE_TIMEOUT)
+        .and_then(|seconds| seconds.parse().ok());
+    ProviderRequest {
+        stale_timeout: stale.map(Duration::from_secs),
+        local_stale_timeout: Some(Duration::from_secs(config.agent.local_stream_stale_timeout)),
+        long_cache: config.prompt_caching.cache_ttl == "1h",
+        window_cache: Some(loaded.home.window_cache()),
+        images: loaded.home.images(),
+        ca_bundle: ca_bundle.map(PathBuf::from),
+        ..ProviderRequest::default()
+    }
+}
+
+/// Adds what the configuration says about a provider of its own
+/// (`providers.<id>`, also written `custom:<id>`).
+fn complete(loaded: &Loaded, request: &mut ProviderRequest) {
+    let Some(name) = request.provider.clone() else {
+        return;
+    };
+    let id = name.strip_prefix("custom:").unwrap_or(&name);
+    let Some(own) = loaded.config.providers.get(id) else {
+        return;
+    };
+    request.base_url = request.base_url.take().or_else(|| own.base_url.clone());
+    request.api_key = request.api_key.take().or_else(|| own.api_key.clone());
+    request.key_env = request.key_env.take().or_else(|| own.key_env.clone());
+    request.api_mode = request.api_mode.or(own.api_mode);
+    request.model = request.model.take().or_else(|| own.default_model.clone());
+    let model = request.model.as_deref().unwrap_or_default();
+    let window = own
+        .model_context_lengths
+        .get(model)
+        .copied()
+        .or(own.context_length);
+    request.context_length = request.context_length.or(window);
+    request.stale_timeout = own
+        .stale_timeout_seconds
+        .map(Duration::from_secs)
+        .or(request.stale_timeout);
 }
 
 /// How the tools of a session are set up.

@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use talaria_recovery::empty::{self, EmptyAnswer, EmptyDecision, EmptyRemedy};
 use talaria_recovery::{Decision, ErrorKind, Failure, Phase, Remedy, Situation, decide};
-use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Role, Rewrite, Trigger};
+use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Rewrite, Role, Trigger};
 
 use crate::budget::spend;
-use crate::{Compact, Ending, Outcome, Refresh, RefreshKind, RunTools, State, Step, SwitchProvider, Wait, grow_output};
+use crate::{
+    Compact, Ending, Outcome, Refresh, RefreshKind, RunTools, State, Step, SwitchProvider, Wait, grow_output,
+};
 
 /// What the closing call asks when a turn's calls are spent.
 const CLOSING_REQUEST: &str = "[System: You have used every model call of this turn. Do not call tools. \
@@ -78,7 +80,7 @@ impl CallModel {
 
     /// The person stopped the turn before the call was made.
     pub fn interrupt(self) -> Step {
-        interrupted(self.state, String::new(), Reasoning::default())
+        interrupted(self.state, "", Reasoning::default())
     }
 }
 
@@ -92,10 +94,12 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
     }
     let visible = !completion.text.trim().is_empty();
     match completion.finish {
-        FinishReason::Refused => refused(state, completion),
+        FinishReason::Refused => refused(state, &completion),
         FinishReason::WindowExceeded => Compact::begin(state, Trigger::Overflow, None),
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
-        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) if visible => {
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_)
+            if visible =>
+        {
             replied(state, completion)
         }
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) => {
@@ -167,7 +171,7 @@ fn replied(mut state: Box<State>, completion: Completion) -> Step {
 }
 
 /// The model or its provider declined; asking again would only cost.
-fn refused(mut state: Box<State>, completion: Completion) -> Step {
+fn refused(mut state: Box<State>, completion: &Completion) -> Step {
     state.talk.strike();
     let said = completion.text.trim();
     let text = if said.is_empty() {
@@ -193,7 +197,12 @@ fn nothing_said(mut state: Box<State>, completion: Completion, situation: &Situa
         fallbacks_left: situation.fallbacks_left,
     };
     let decision = empty::decide(&answer, &mut state.ledger);
-    state.note_recovery(&decision.row, decision.attempt, decision.limit, (words_for_empty(&decision), 0));
+    state.note_recovery(
+        &decision.row,
+        decision.attempt,
+        decision.limit,
+        (words_for_empty(&decision), 0),
+    );
     match decision.remedy {
         EmptyRemedy::KeepPartial | EmptyRemedy::UseEarlier => {
             let text = state.earlier.take().unwrap_or_default();
@@ -232,11 +241,19 @@ fn prefill(state: &mut State, completion: Completion) {
 
 fn after_tools(state: &State) -> bool {
     let messages = state.talk.messages();
-    messages.iter().rev().take(5).any(|message| message.role == Role::Tool)
+    messages
+        .iter()
+        .rev()
+        .take(5)
+        .any(|message| message.role == Role::Tool)
 }
 
 fn empty_failure() -> Failure {
-    Failure::new(ErrorKind::EmptyAnswer, Phase::Answer, "the model answered with nothing")
+    Failure::new(
+        ErrorKind::EmptyAnswer,
+        Phase::Answer,
+        "the model answered with nothing",
+    )
 }
 
 fn words_for_empty(decision: &EmptyDecision) -> String {
@@ -253,12 +270,13 @@ fn words_for_empty(decision: &EmptyDecision) -> String {
 }
 
 fn explain_empty(state: &State) -> String {
-    let work = match state.tally.tool_rounds {
-        0 => String::new(),
-        rounds => format!(" The work of {rounds} tool rounds before it is kept."),
+    let kept = if state.tally.tool_rounds == 0 {
+        ""
+    } else {
+        " What its tools did before that is kept."
     };
     format!(
-        "The model answered with nothing, {} times.{work} Ask again, or choose another model.",
+        "The model answered with nothing, in {} calls.{kept} Ask again, or choose another model.",
         state.tally.api_calls
     )
 }
@@ -271,7 +289,7 @@ fn failed(mut state: Box<State>, failure: Failure, situation: &Situation) -> Ste
             text: (!partial.reasoning.is_empty()).then_some(partial.reasoning),
             ..Reasoning::default()
         };
-        return interrupted(state, partial.text, reasoning);
+        return interrupted(state, &partial.text, reasoning);
     }
     if state.closing {
         // The work is done; a closing call that fails costs only the summary.
@@ -300,7 +318,9 @@ fn cure(mut state: Box<State>, failure: Failure, decision: Decision) -> Step {
         }
         Remedy::RefreshCredential => Refresh::begin(state, RefreshKind::Credential, failure),
         Remedy::RotateCredential => Refresh::begin(state, RefreshKind::NextCredential, failure),
-        Remedy::RebuildTransport { wait_ms } => Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure),
+        Remedy::RebuildTransport { wait_ms } => {
+            Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure)
+        }
         Remedy::SwitchProvider => SwitchProvider::begin(state, failure),
         Remedy::Wait { wait_ms } => Wait::begin(state, wait_ms),
         Remedy::Retry => CallModel::again(state),
@@ -331,19 +351,17 @@ pub(crate) fn give_up(mut state: Box<State>, failure: Failure) -> Step {
         return grow_output::end_partial(state, "", why);
     }
     state.pieces.clear();
-    let outcome = match failure.kind {
-        ErrorKind::ContextOverflow => Outcome::Overflow(Box::new(failure)),
-        ErrorKind::Refused | ErrorKind::ContentPolicyBlocked if failure.phase == Phase::Answer => Outcome::Refused {
-            text: failure.message,
-        },
-        _ => Outcome::Failed(Box::new(failure)),
+    let outcome = if failure.kind == ErrorKind::ContextOverflow {
+        Outcome::Overflow(Box::new(failure))
+    } else {
+        Outcome::Failed(Box::new(failure))
     };
     Step::Done(Ending::of(state, outcome))
 }
 
 /// The person stopped it: what had been said becomes the row, marked.
-fn interrupted(mut state: Box<State>, partial: String, reasoning: Reasoning) -> Step {
-    let text = grow_output::whole(&mut state, &partial);
+fn interrupted(mut state: Box<State>, partial: &str, reasoning: Reasoning) -> Step {
+    let text = grow_output::whole(&mut state, partial);
     let text = text.trim_end().to_owned();
     if text.is_empty() {
         return Step::Done(Ending::of(state, Outcome::Interrupted { text: None }));
@@ -372,7 +390,12 @@ fn tell(state: &mut State, failure: &Failure, decision: &Decision) {
         Remedy::KeepPartial => ("keeping what had arrived".to_owned(), 0),
         Remedy::GiveUp => return,
     };
-    state.note_recovery(&decision.row, decision.attempt, decision.limit, (format!("{what}: {does}"), wait_ms));
+    state.note_recovery(
+        &decision.row,
+        decision.attempt,
+        decision.limit,
+        (format!("{what}: {does}"), wait_ms),
+    );
 }
 
 fn rewrite_words(rewrite: &Rewrite) -> String {

@@ -23,6 +23,8 @@
 //! does not pass through: the driver forwards deltas and answers with the
 //! assembled completion.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod budget;
 mod call_model;
 mod compact;
