@@ -62,7 +62,6 @@ const TYPES: &[(&str, &[&str])] = &[
         ],
     ),
     ("starts nothing", &["std::process::Command"]),
-    ("knows no clock", &["std::time::Instant", "std::time::SystemTime"]),
 ];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
