@@ -3,11 +3,14 @@
 //! [`Provider`] is one model at one address. The wire adapters and the HTTP
 //! driver behind it live in `talaria-providers`; [`fake`] is the scripted one
 //! for tests. The parts every adapter shares stand here: [`sse`] splits a byte
-//! stream into events, [`assemble`] joins deltas into one [`Completion`].
+//! stream into events, [`assemble`] joins deltas into one [`Completion`], [`think`]
+//! parts thoughts from text, [`json`] mends what servers write.
 
 pub mod assemble;
 pub mod fake;
+pub mod json;
 pub mod sse;
+pub mod think;
 
 use futures_util::future::BoxFuture;
 use talaria_recovery::Failure;

@@ -6,7 +6,13 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use talaria_llm::Provider;
-use talaria_types::ModelIdentity;
+use talaria_llm::sse::{Event, Framer};
+use talaria_types::{ApiMode, Completion, Delta, ModelIdentity, ModelRequest};
+
+use crate::catalogue::Catalogue;
+use crate::chat::{self, ChatAdapter};
+use crate::http;
+use crate::wire::Adapter;
 
 /// One model at one address, with everything needed to call it.
 #[derive(Clone, Debug)]
@@ -29,9 +35,70 @@ pub struct Endpoint {
     pub images: PathBuf,
     /// A file of additional root certificates.
     pub ca_bundle: Option<PathBuf>,
+    /// What is known about models.
+    pub catalogue: Arc<Catalogue>,
+}
+
+impl Endpoint {
+    /// Which of the known kinds of server it is taken for, for people.
+    pub fn dialect(&self) -> &'static str {
+        match self.identity.api_mode {
+            ApiMode::ChatCompletions => chat::dialect::of(&self.identity).name,
+            ApiMode::AnthropicMessages => "Anthropic Messages",
+            ApiMode::CodexResponses => "OpenAI Responses",
+            ApiMode::Gemini => "Gemini",
+        }
+    }
+
+    /// The model goes on from an assistant message in the last place of a request.
+    pub fn takes_prefill(&self) -> bool {
+        match self.identity.api_mode {
+            ApiMode::ChatCompletions => chat::dialect::of(&self.identity).takes_prefill,
+            ApiMode::AnthropicMessages | ApiMode::CodexResponses | ApiMode::Gemini => false,
+        }
+    }
 }
 
 /// Makes a provider of an endpoint. Opens no connection yet.
-pub fn connect(_endpoint: Endpoint) -> Arc<dyn Provider> {
-    unimplemented!()
+pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
+    let adapter = adapter(&endpoint);
+    http::provider(endpoint, adapter)
+}
+
+fn adapter(endpoint: &Endpoint) -> Box<dyn Adapter> {
+    match endpoint.identity.api_mode {
+        ApiMode::ChatCompletions | ApiMode::AnthropicMessages | ApiMode::CodexResponses | ApiMode::Gemini => {
+            Box::new(ChatAdapter::new(endpoint))
+        }
+    }
+}
+
+/// Reads a recorded answer of an endpoint as if it arrived now, without a network.
+///
+/// # Errors
+/// Why the bytes are no answer, in words.
+pub fn decode(
+    endpoint: &Endpoint,
+    request: &ModelRequest,
+    bytes: &[u8],
+    sink: &mut dyn FnMut(Delta),
+) -> Result<Completion, String> {
+    let mut decoder = adapter(endpoint).decoder(request);
+    let mut out = Vec::new();
+    let mut failed = None;
+    let mut framer = Framer::default();
+    let mut take = |event: Event<'_>| {
+        if failed.is_none() {
+            failed = decoder.event(event, &mut out).err();
+            out.drain(..).for_each(&mut *sink);
+        }
+    };
+    framer.push(bytes, &mut take);
+    framer.finish(&mut take);
+    let result = match failed {
+        Some(error) => Err(error),
+        None => decoder.finish(&mut out),
+    };
+    out.drain(..).for_each(sink);
+    result.map_err(|error| error.to_string())
 }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use talaria_types::{ErrorKind, TurnError, Usage};
 
+use crate::hint;
+
 /// One failed call, as facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
@@ -179,12 +181,14 @@ impl Failure {
         }
     }
     /// The same failure as a turn's end, with what to do about it.
+    ///
+    /// [`Decision::turn_error`](crate::Decision::turn_error) says why nothing more was tried, too.
     pub fn to_turn_error(&self) -> TurnError {
         TurnError {
             kind: self.kind,
             message: self.message.clone(),
             status: self.status,
-            hint: None,
+            hint: hint::of(self).map(str::to_owned),
         }
     }
 }

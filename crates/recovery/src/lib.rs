@@ -11,8 +11,10 @@
 pub mod backoff;
 pub mod chain;
 pub mod classify;
+mod described;
 pub mod empty;
 mod failure;
+mod hint;
 mod ledger;
 mod remedy;
 mod table;

@@ -1,7 +1,9 @@
 //! What can be done about a failure, as data.
 
 use serde::{Deserialize, Serialize};
-use talaria_types::Rewrite;
+use talaria_types::{Rewrite, TurnError};
+
+use crate::Failure;
 
 /// The cure a row names. The turn turns it into its next step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,18 @@ pub struct Decision {
     /// Why it ends here, in words for the person, when the failure's own words do not say it.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+impl Decision {
+    /// The turn's end after this decision: the failure's own words, why nothing more is tried, and what to do.
+    pub fn turn_error(&self, failure: &Failure) -> TurnError {
+        let mut error = failure.to_turn_error();
+        error.hint = match (self.note.clone(), error.hint.take()) {
+            (Some(note), Some(hint)) => Some(format!("{note}; {hint}")),
+            (note, hint) => note.or(hint),
+        };
+        error
+    }
 }
 
 /// What a row may know besides the failure.

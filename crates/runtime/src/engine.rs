@@ -94,7 +94,9 @@ impl Engine {
             chain,
             warnings,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// The store.
@@ -117,7 +119,14 @@ impl Engine {
             session.exact = matches!(open, Open::Resume { exact: true, .. });
         }
         let store = self.shared.store.warnings();
-        for warning in self.shared.loaded.warnings.iter().chain(&self.shared.warnings).chain(&store) {
+        for warning in self
+            .shared
+            .loaded
+            .warnings
+            .iter()
+            .chain(&self.shared.warnings)
+            .chain(&store)
+        {
             session.sink.warn(warning.clone());
         }
         let (ops, received) = mpsc::unbounded_channel();
@@ -139,7 +148,9 @@ impl Engine {
             }
             Open::Newest => match store.newest(None)? {
                 Some(found) => Ok(Some(store.tip(&found)?)),
-                None => Err(EngineError::Usage("there is no session to continue yet".to_owned())),
+                None => Err(EngineError::Usage(
+                    "there is no session to continue yet".to_owned(),
+                )),
             },
         }
     }
@@ -148,7 +159,11 @@ impl Engine {
     async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
-        let models = Models::new(shared.chain.clone(), config.compression.threshold, config.compression.min_tokens);
+        let models = Models::new(
+            shared.chain.clone(),
+            config.compression.threshold,
+            config.compression.min_tokens,
+        );
         let window = models.current().provider.context_window().await.tokens;
         let selection = shared
             .registry
@@ -190,13 +205,19 @@ impl Session {
         let lineage = self.store().lineage(id)?;
         let row = self.store().session(id)?;
         let root = lineage.first().cloned().unwrap_or_else(|| id.clone());
-        let root_row = if root == *id { row.clone() } else { self.store().session(&root)? };
+        let root_row = if root == *id {
+            row.clone()
+        } else {
+            self.store().session(&root)?
+        };
         self.id = id.clone();
         self.root = root;
         self.stored = true;
         self.started_at = root_row.map_or(self.started_at, |row| row.started_at);
         self.known_rows = row.as_ref().map_or(0, |row| row.message_count);
-        let prompt = row.and_then(|row| row.system_prompt).filter(|prompt| !prompt.is_empty());
+        let prompt = row
+            .and_then(|row| row.system_prompt)
+            .filter(|prompt| !prompt.is_empty());
         self.system = prompt.map(Arc::from);
         self.history = crate::prepare::live(self)?;
         self.last_prompt_tokens = 0;

@@ -45,7 +45,11 @@ impl Session {
         let row = UsageRow {
             task: String::new(),
             model: identity.model.clone(),
-            billing: (identity.provider.clone(), identity.base_url.clone(), String::new()),
+            billing: (
+                identity.provider.clone(),
+                identity.base_url.clone(),
+                String::new(),
+            ),
             calls,
             usage,
             cost_usd: None,
@@ -91,7 +95,11 @@ impl Session {
             failed: !interrupted,
             partial: false,
             interrupted,
-            exit_reason: if interrupted { ExitReason::Interrupted } else { ExitReason::Error },
+            exit_reason: if interrupted {
+                ExitReason::Interrupted
+            } else {
+                ExitReason::Error
+            },
             error: Some(error),
             api_calls: 0,
             compressions: 0,
@@ -117,7 +125,13 @@ struct Told {
 }
 
 fn told(outcome: &Outcome) -> Told {
-    let plain = |text: Option<String>, exit_reason| Told { text, exit_reason, failed: false, partial: false, error: None };
+    let plain = |text: Option<String>, exit_reason| Told {
+        text,
+        exit_reason,
+        failed: false,
+        partial: false,
+        error: None,
+    };
     match outcome {
         Outcome::Replied { text } => plain(Some(text.clone()), ExitReason::TextResponse),
         Outcome::Partial { text, why } => Told {
@@ -132,7 +146,10 @@ fn told(outcome: &Outcome) -> Told {
             exit_reason: ExitReason::TurnLimit,
             failed: false,
             partial: true,
-            error: Some(error(ErrorKind::TurnLimit, "the turn's model calls are spent (agent.max_turns)")),
+            error: Some(error(
+                ErrorKind::TurnLimit,
+                "the turn's model calls are spent (agent.max_turns)",
+            )),
         },
         Outcome::Interrupted { text } => Told {
             text: text.clone(),
@@ -141,25 +158,46 @@ fn told(outcome: &Outcome) -> Told {
             partial: text.is_some(),
             error: Some(error(ErrorKind::Interrupted, "the turn was interrupted")),
         },
-        Outcome::Refused { text } => failed(Some(text.clone()), ExitReason::Refused, error(ErrorKind::Refused, text)),
-        Outcome::Empty { explanation } => {
-            failed(None, ExitReason::EmptyAnswer, error(ErrorKind::EmptyAnswer, explanation))
+        Outcome::Refused { text } => failed(
+            Some(text.clone()),
+            ExitReason::Refused,
+            error(ErrorKind::Refused, text),
+        ),
+        Outcome::Empty { explanation } => failed(
+            None,
+            ExitReason::EmptyAnswer,
+            error(ErrorKind::EmptyAnswer, explanation),
+        ),
+        Outcome::GuardrailHalt { text } => failed(
+            Some(text.clone()),
+            ExitReason::GuardrailHalt,
+            error(ErrorKind::TurnLimit, text),
+        ),
+        Outcome::SpendLimit { text } => {
+            failed(None, ExitReason::SpendLimit, error(ErrorKind::SpendLimit, text))
         }
-        Outcome::GuardrailHalt { text } => {
-            failed(Some(text.clone()), ExitReason::GuardrailHalt, error(ErrorKind::TurnLimit, text))
-        }
-        Outcome::SpendLimit { text } => failed(None, ExitReason::SpendLimit, error(ErrorKind::SpendLimit, text)),
         Outcome::Overflow(failure) => failed(None, ExitReason::ContextOverflow, of_failure(failure)),
         Outcome::Failed(failure) => failed(None, ExitReason::Error, of_failure(failure)),
     }
 }
 
 fn failed(text: Option<String>, exit_reason: ExitReason, error: TurnError) -> Told {
-    Told { text, exit_reason, failed: true, partial: false, error: Some(error) }
+    Told {
+        text,
+        exit_reason,
+        failed: true,
+        partial: false,
+        error: Some(error),
+    }
 }
 
 fn error(kind: ErrorKind, message: &str) -> TurnError {
-    TurnError { kind, message: message.to_owned(), status: None, hint: None }
+    TurnError {
+        kind,
+        message: message.to_owned(),
+        status: None,
+        hint: None,
+    }
 }
 
 fn of_failure(failure: &Failure) -> TurnError {
@@ -168,5 +206,10 @@ fn of_failure(failure: &Failure) -> TurnError {
 
 fn recoveries(ending: &Ending) -> Vec<RecoveryCount> {
     let fired = ending.tally.recoveries.iter();
-    fired.map(|(row, times)| RecoveryCount { row: row.clone(), times: *times }).collect()
+    fired
+        .map(|(row, times)| RecoveryCount {
+            row: row.clone(),
+            times: *times,
+        })
+        .collect()
 }

@@ -34,7 +34,13 @@ pub(crate) struct Models {
 impl Models {
     /// A chain; its first model is the chosen one.
     pub(crate) fn new(chain: Vec<Arc<Model>>, threshold: f64, min_tokens: u64) -> Self {
-        Self { chain, current: 0, resting: None, threshold, min_tokens }
+        Self {
+            chain,
+            current: 0,
+            resting: None,
+            threshold,
+            min_tokens,
+        }
     }
 
     /// A new turn goes back to the first model, unless it still rests.
@@ -60,7 +66,12 @@ impl Models {
         if self.current + 1 >= self.chain.len() {
             return None;
         }
-        if self.current == 0 && matches!(why, ErrorKind::RateLimit | ErrorKind::Billing | ErrorKind::Overloaded) {
+        if self.current == 0
+            && matches!(
+                why,
+                ErrorKind::RateLimit | ErrorKind::Billing | ErrorKind::Overloaded
+            )
+        {
             self.resting = Some(Instant::now() + COOL_DOWN);
         }
         self.current += 1;

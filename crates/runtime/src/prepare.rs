@@ -38,7 +38,10 @@ impl Session {
             rewrites: self.rewrites.clone(),
             last_prompt_tokens: self.last_prompt_tokens,
         };
-        Ok(Prepared { setup, prompt: Message::user(content) })
+        Ok(Prepared {
+            setup,
+            prompt: Message::user(content),
+        })
     }
 
     /// ④ The system prompt: the stored one byte for byte, unless the person
@@ -56,7 +59,8 @@ impl Session {
         let text: Arc<str> = built.text.into();
         if self.stored {
             self.store().set_system_prompt(&self.id, &text)?;
-            self.store().set_model(&self.id, &identity.model, &self.model_config())?;
+            self.store()
+                .set_model(&self.id, &identity.model, &self.model_config())?;
         }
         self.system = Some(text);
         Ok(())
@@ -127,7 +131,13 @@ impl Session {
         let journal = self.store().open_calls(&self.id)?;
         let rows: Vec<Arc<Message>> = unanswered
             .iter()
-            .map(|(id, name)| Arc::new(honest_result(id, name, journal.iter().find(|entry| entry.call_id == *id))))
+            .map(|(id, name)| {
+                Arc::new(honest_result(
+                    id,
+                    name,
+                    journal.iter().find(|entry| entry.call_id == *id),
+                ))
+            })
             .collect();
         let ids = self.store().append(&self.id, &rows, clock::now())?;
         self.history.extend(ids.into_iter().zip(rows));
@@ -145,9 +155,16 @@ impl Session {
             // The conversation went on since; composing repairs what is missing there.
             return Vec::new();
         }
-        let answered = |id: &str| after.iter().any(|(_, message)| message.tool_call_id.as_deref() == Some(id));
+        let answered = |id: &str| {
+            after
+                .iter()
+                .any(|(_, message)| message.tool_call_id.as_deref() == Some(id))
+        };
         let calls = self.history[place].1.tool_calls.iter();
-        calls.filter(|call| !answered(&call.id)).map(|call| (call.id.clone(), call.name.clone())).collect()
+        calls
+            .filter(|call| !answered(&call.id))
+            .map(|call| (call.id.clone(), call.name.clone()))
+            .collect()
     }
 }
 

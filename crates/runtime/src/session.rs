@@ -6,7 +6,9 @@ use talaria_config::Config;
 use talaria_store::{SessionStore, StoreError};
 use talaria_tools::Executor;
 use talaria_turn::{Compacted, Talk};
-use talaria_types::{Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Trigger, Usage};
+use talaria_types::{
+    Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Trigger, Usage,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Shared;

@@ -88,8 +88,12 @@ fn fallback(loaded: &Loaded, entry: &FallbackConfig) -> ProviderRequest {
 /// What holds for every model.
 fn common(loaded: &Loaded) -> ProviderRequest {
     let config = &loaded.config;
-    let ca_bundle = loaded.variable(env::HERMES_CA_BUNDLE).or_else(|| loaded.variable(env::SSL_CERT_FILE));
-    let stale = loaded.variable(env::HERMES_STREAM_STALE_TIMEOUT).and_then(|seconds| seconds.parse().ok());
+    let ca_bundle = loaded
+        .variable(env::HERMES_CA_BUNDLE)
+        .or_else(|| loaded.variable(env::SSL_CERT_FILE));
+    let stale = loaded
+        .variable(env::HERMES_STREAM_STALE_TIMEOUT)
+        .and_then(|seconds| seconds.parse().ok());
     ProviderRequest {
         stale_timeout: stale.map(Duration::from_secs),
         local_stale_timeout: Some(Duration::from_secs(config.agent.local_stream_stale_timeout)),
@@ -104,18 +108,29 @@ fn common(loaded: &Loaded) -> ProviderRequest {
 /// Adds what the configuration says about a provider of its own
 /// (`providers.<id>`, also written `custom:<id>`).
 fn complete(loaded: &Loaded, request: &mut ProviderRequest) {
-    let Some(name) = request.provider.clone() else { return };
+    let Some(name) = request.provider.clone() else {
+        return;
+    };
     let id = name.strip_prefix("custom:").unwrap_or(&name);
-    let Some(own) = loaded.config.providers.get(id) else { return };
+    let Some(own) = loaded.config.providers.get(id) else {
+        return;
+    };
     request.base_url = request.base_url.take().or_else(|| own.base_url.clone());
     request.api_key = request.api_key.take().or_else(|| own.api_key.clone());
     request.key_env = request.key_env.take().or_else(|| own.key_env.clone());
     request.api_mode = request.api_mode.or(own.api_mode);
     request.model = request.model.take().or_else(|| own.default_model.clone());
     let model = request.model.as_deref().unwrap_or_default();
-    let window = own.model_context_lengths.get(model).copied().or(own.context_length);
+    let window = own
+        .model_context_lengths
+        .get(model)
+        .copied()
+        .or(own.context_length);
     request.context_length = request.context_length.or(window);
-    request.stale_timeout = own.stale_timeout_seconds.map(Duration::from_secs).or(request.stale_timeout);
+    request.stale_timeout = own
+        .stale_timeout_seconds
+        .map(Duration::from_secs)
+        .or(request.stale_timeout);
 }
 
 /// How the tools of a session are set up.

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use talaria_recovery::{Failure, Situation};
 use talaria_store::StoreError;
-use talaria_turn::{CallModel, Compact, Compacted, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
+use talaria_turn::{
+    CallModel, Compact, Compacted, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound,
+};
 use talaria_types::{Delta, Event, TurnId};
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +31,14 @@ pub(crate) struct Drive<'a> {
 impl<'a> Drive<'a> {
     /// A turn that begins now.
     pub(crate) fn new(session: &'a mut Session, turn: TurnId, cancel: CancellationToken) -> Self {
-        Self { session, turn, cancel, patience_ms: PATIENCE_MS, stalls: 0, records: Vec::new() }
+        Self {
+            session,
+            turn,
+            cancel,
+            patience_ms: PATIENCE_MS,
+            stalls: 0,
+            records: Vec::new(),
+        }
     }
 
     /// Runs the turn to its end.
@@ -53,10 +62,16 @@ impl<'a> Drive<'a> {
                 Step::Wait(wait) => {
                     let interrupted = self.wait(wait.wait_ms()).await;
                     self.record(Record::Waited { interrupted });
-                    if interrupted { wait.interrupt() } else { wait.over() }
+                    if interrupted {
+                        wait.interrupt()
+                    } else {
+                        wait.over()
+                    }
                 }
                 Step::Done(ending) => {
-                    self.record(Record::End { outcome: Box::new(ending.outcome.clone()) });
+                    self.record(Record::End {
+                        outcome: Box::new(ending.outcome.clone()),
+                    });
                     self.flush();
                     return Ok(ending);
                 }
@@ -70,7 +85,10 @@ impl<'a> Drive<'a> {
         if unsaved.is_empty() {
             return Ok(());
         }
-        let ids = self.session.store().append(self.session.id(), &unsaved, clock::now())?;
+        let ids = self
+            .session
+            .store()
+            .append(self.session.id(), &unsaved, clock::now())?;
         step.saved(&ids);
         Ok(())
     }
@@ -79,9 +97,21 @@ impl<'a> Drive<'a> {
     fn tell(&mut self, step: &mut Step) {
         for notice in step.take_notices() {
             match notice {
-                Notice::Recovery { row, attempt, limit, remedy, wait_ms } => {
+                Notice::Recovery {
+                    row,
+                    attempt,
+                    limit,
+                    remedy,
+                    wait_ms,
+                } => {
                     tracing::warn!(row, attempt, limit, wait_ms, "{remedy}");
-                    self.session.sink().tell(Event::Recovery { row, attempt, limit, remedy, wait_ms });
+                    self.session.sink().tell(Event::Recovery {
+                        row,
+                        attempt,
+                        limit,
+                        remedy,
+                        wait_ms,
+                    });
                 }
                 Notice::Warning(text) => self.session.sink().warn(text),
                 Notice::Scaffold(text) => self.record(Record::Scaffold { text }),
@@ -151,7 +181,11 @@ impl<'a> Drive<'a> {
             question_timeout: Duration::from_secs(config.agent.clarify_timeout),
         };
         let host = TurnHost::new(parts, run.calls());
-        let batch = self.session.executor().run_all(run.calls(), &host, &self.cancel).await;
+        let batch = self
+            .session
+            .executor()
+            .run_all(run.calls(), &host, &self.cancel)
+            .await;
         let rows = host.into_rows(&batch.results)?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
@@ -215,7 +249,10 @@ impl<'a> Drive<'a> {
     /// Writes the records. A turn that cannot be replayed is still a turn.
     fn flush(&mut self) {
         let records = std::mem::take(&mut self.records);
-        let rows: Vec<_> = records.into_iter().map(|record| record.into_row(self.session.id(), &self.turn)).collect();
+        let rows: Vec<_> = records
+            .into_iter()
+            .map(|record| record.into_row(self.session.id(), &self.turn))
+            .collect();
         if let Err(error) = self.session.store().record(&rows, clock::now()) {
             tracing::warn!(%error, "the turn's records could not be written");
         }

@@ -26,7 +26,8 @@ pub(crate) use self::budget::result_chars;
 use self::budget::Budget;
 use self::guard::Guard;
 use self::plan::{Plan, Planned, Ready};
-use crate::{Host, Registry, Selection, ToolContext, ToolError, ToolOutput, ToolSession, mask};
+use crate::mask::Mode;
+use crate::{Host, Registry, Selection, ToolContext, ToolError, ToolOutput, ToolSession};
 
 /// Calls of one segment that run at the same time.
 const SIDE_BY_SIDE: usize = 8;
@@ -101,7 +102,7 @@ impl Executor {
         };
         let mut unwritten: Vec<Option<String>> = Vec::with_capacity(calls.len());
         for (call, planned) in calls.iter().zip(&plan.calls) {
-            let (name, effect) = planned.tool(call);
+            let (name, effect) = planned.tool();
             unwritten.push(
                 host.intend(call, name, effect)
                     .err()
@@ -119,40 +120,19 @@ impl Executor {
             });
             let mut finished = futures_util::stream::iter(futures).buffer_unordered(SIDE_BY_SIDE);
             while let Some((index, result)) = finished.next().await {
-                results[index] = result;
+                if let Some(result) = result {
+                    copy_to_equals(run, plan, index, &result, &mut results);
+                    results[index] = Some(result);
+                }
             }
         }
-        self.collect(&run, &plan, results)
-    }
-
-    /// Fills in the copies of equal calls and whatever a fault left open, and closes the books.
-    fn collect(&self, run: &Run<'_>, plan: &Plan, mut results: Vec<Option<ToolResult>>) -> Batch {
-        for (index, planned) in plan.calls.iter().enumerate() {
-            let original = match planned {
-                Planned::SameAs(original) => results[*original].clone(),
-                Planned::Ready(_) | Planned::Invalid { .. } => continue,
-            };
-            let call = &run.calls[index];
-            let result = original.map_or_else(
-                || error_result(call, &call.name, "no result", Duration::ZERO),
-                |original| ToolResult {
-                    call_id: call.id.clone(),
-                    duration_ms: 0,
-                    ..original
-                },
-            );
-            run.host.finished(call, &result);
-            results[index] = Some(result);
-        }
-        let results: Vec<ToolResult> = results
-            .into_iter()
-            .zip(run.calls)
-            .map(|(result, call)| {
-                result.unwrap_or_else(|| error_result(call, &call.name, "no result", Duration::ZERO))
-            })
-            .collect();
+        let results = results.into_iter().zip(calls);
+        let results = results.map(|(result, call)| {
+            result.unwrap_or_else(|| self.error_result(call, &call.name, "the call gave no result"))
+        });
+        let results = results.collect();
         let mut guard = self.guard();
-        let invalid_calls = guard.end_batch(run.calls.len());
+        let invalid_calls = guard.end_batch(calls.len());
         Batch {
             results,
             halt: guard.halt(),
@@ -170,13 +150,13 @@ impl Executor {
     ) -> Option<ToolResult> {
         let call = &run.calls[index];
         let result = match planned {
-            Planned::SameAs(_) => return None,
+            Planned::SameAs { .. } => return None,
             Planned::Invalid { name, error } => {
                 self.guard().invalid(name, error);
-                error_result(call, name, error, Duration::ZERO)
+                self.error_result(call, name, error)
             }
             Planned::Ready(ready) => match unwritten {
-                Some(error) => error_result(call, &ready.name, error, Duration::ZERO),
+                Some(error) => self.error_result(call, &ready.name, error),
                 None => self.run(run, call, ready).await,
             },
         };
@@ -190,14 +170,16 @@ impl Executor {
             return cancelled(call, &ready.name);
         }
         if let Some(block) = self.guard().before(ready) {
-            return error_result(call, &ready.name, &block, Duration::ZERO);
+            return self.error_result(call, &ready.name, &block);
         }
         let effect = ready.tool.effect();
-        if let Err(error) = run
-            .host
-            .started(call, &ready.name, &mask::arguments(&ready.args), effect)
-        {
-            return error_result(call, &ready.name, &error.to_string(), Duration::ZERO);
+        if let Err(error) = run.host.started(
+            call,
+            &ready.name,
+            &self.session.mask().arguments(&ready.args),
+            effect,
+        ) {
+            return self.error_result(call, &ready.name, &error.to_string());
         }
         if !ready.tool.idempotent() {
             self.session.reads().other_tool();
@@ -205,11 +187,12 @@ impl Executor {
         let began = Instant::now();
         let outcome = self.outcome(run, call, ready).await;
         let misfit = matches!(outcome, Err(ToolError::Misfit(_)));
+        let masked = outcome.is_ok() && ready.tool.masks_secrets();
         let output = outcome.unwrap_or_else(|error| failed(&ready.name, &error));
-        let mut output = if ready.tool.masks_secrets() {
+        let mut output = if masked {
             output
         } else {
-            mask::output(output)
+            self.session.mask().output(output, &ready.args)
         };
         {
             let mut guard = self.guard();
@@ -227,7 +210,10 @@ impl Executor {
             call_id: call.id.clone(),
             name: ready.name.clone(),
             content,
-            brief: cut(&mask::text(&output.brief), BRIEF_CHARS),
+            brief: cut(
+                &self.session.mask().text(&output.brief, Mode::Everything),
+                BRIEF_CHARS,
+            ),
             ok: output.ok,
             duration_ms: milliseconds(began.elapsed()),
         }
@@ -278,6 +264,23 @@ impl Executor {
         }
     }
 
+    /// The result of a call that did not run.
+    fn error_result(&self, call: &ToolCall, name: &str, error: &str) -> ToolResult {
+        let mask = self.session.mask();
+        let error = mask.text(error, Mode::Code);
+        ToolResult {
+            call_id: call.id.clone(),
+            name: name.to_owned(),
+            brief: cut(
+                &mask.text(&format!("[{name}] failed: {error}"), Mode::Everything),
+                BRIEF_CHARS,
+            ),
+            content: Content::Text(json!({ "error": error }).to_string()),
+            ok: false,
+            duration_ms: 0,
+        }
+    }
+
     /// The session.
     pub fn session(&self) -> &Arc<ToolSession> {
         &self.session
@@ -285,6 +288,28 @@ impl Executor {
 
     fn guard(&self) -> MutexGuard<'_, Guard> {
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives the calls that are equal to the one at `index` its result.
+fn copy_to_equals(
+    run: &Run<'_>,
+    plan: &Plan,
+    index: usize,
+    result: &ToolResult,
+    results: &mut [Option<ToolResult>],
+) {
+    for (at, planned) in plan.calls.iter().enumerate() {
+        if matches!(planned, Planned::SameAs { original, .. } if *original == index) {
+            let call = &run.calls[at];
+            let copy = ToolResult {
+                call_id: call.id.clone(),
+                duration_ms: 0,
+                ..result.clone()
+            };
+            run.host.finished(call, &copy);
+            results[at] = Some(copy);
+        }
     }
 }
 
@@ -300,17 +325,6 @@ fn failed(name: &str, error: &ToolError) -> ToolOutput {
         content: Content::Text(json!({ "error": text }).to_string()),
         brief: format!("[{name}] failed: {text}"),
         ok: false,
-    }
-}
-
-fn error_result(call: &ToolCall, name: &str, error: &str, took: Duration) -> ToolResult {
-    ToolResult {
-        call_id: call.id.clone(),
-        name: name.to_owned(),
-        content: Content::Text(json!({ "error": error }).to_string()),
-        brief: cut(&mask::text(&format!("[{name}] failed: {error}")), BRIEF_CHARS),
-        ok: false,
-        duration_ms: milliseconds(took),
     }
 }
 

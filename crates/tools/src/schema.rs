@@ -41,6 +41,7 @@ fn trim(schema: &mut Value, root: bool) {
         object.remove(*key);
     }
     unwrap_nullable(object);
+    join_constants(object);
     if object.get("minimum") == Some(&json!(0)) {
         object.remove("minimum");
     }
@@ -80,6 +81,26 @@ fn unwrap_nullable(object: &mut Map<String, Value>) {
         for key in DROPPED {
             object.remove(*key);
         }
+    }
+}
+
+/// An enum whose variants are described one by one becomes a plain list of words.
+fn join_constants(object: &mut Map<String, Value>) {
+    for key in ["oneOf", "anyOf"] {
+        let Some(Value::Array(options)) = object.get(key) else {
+            continue;
+        };
+        let mut words: Vec<Value> = Vec::new();
+        for option in options {
+            match (option.get("const"), option.get("enum").and_then(Value::as_array)) {
+                (Some(word), _) => words.push(word.clone()),
+                (None, Some(several)) => words.extend(several.iter().cloned()),
+                (None, None) => return,
+            }
+        }
+        object.remove(key);
+        object.insert("type".to_owned(), json!("string"));
+        object.insert("enum".to_owned(), Value::Array(words));
     }
 }
 
@@ -146,6 +167,16 @@ mod tests {
         limit: Option<u32>,
         #[serde(default)]
         inner: Vec<Inner>,
+        /// Which.
+        kind: Option<Kind>,
+    }
+
+    #[derive(serde::Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Kind {
+        /// The first.
+        FirstOne,
+        Second,
     }
 
     /// Dropped too.
@@ -167,6 +198,7 @@ mod tests {
                 "inner": {"type": "array", "items": {
                     "type": "object", "required": ["id"],
                     "properties": {"id": {"type": "string"}, "done": {"type": "boolean"}}}},
+                "kind": {"type": "string", "enum": ["second", "first_one"], "description": "Which."},
             },
             "required": ["path"],
         });
@@ -177,7 +209,7 @@ mod tests {
     fn a_misfit_is_told_what_the_tool_takes() {
         assert_eq!(
             summary(&of::<Sample>()),
-            "path (string, required), limit (integer), inner (array)"
+            "path (string, required), limit (integer), inner (array), kind (string)"
         );
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use talaria_types::{Message, Role};
 
 use crate::approval::Grants;
+use crate::mask::Mask;
 use crate::process::ProcessTable;
 
 pub(crate) use reads::{ReadLog, Repeat, Stamp};
@@ -83,6 +84,7 @@ pub struct ToolSession {
     reads: Mutex<ReadLog>,
     processes: ProcessTable,
     grants: Grants,
+    mask: Mask,
 }
 
 impl ToolSession {
@@ -94,6 +96,13 @@ impl ToolSession {
 
     /// A session of a user whose own folder is `user_home`.
     pub fn for_user(settings: ToolSettings, user_home: PathBuf) -> Arc<Self> {
+        let mask = Mask::default();
+        mask.hide(
+            settings
+                .secret_env
+                .iter()
+                .filter_map(|name| std::env::var(name).ok()),
+        );
         Arc::new(Self {
             user_home,
             id: Mutex::new(settings.session_id.clone()),
@@ -102,6 +111,7 @@ impl ToolSession {
             reads: Mutex::default(),
             processes: ProcessTable::default(),
             grants: Grants::default(),
+            mask,
             settings,
         })
     }
@@ -209,6 +219,21 @@ impl ToolSession {
             .ok()
             .filter(|rest| !rest.as_os_str().is_empty());
         short.unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    /// Hides `values`, the secrets this program was given, wherever they turn up in results.
+    /// Those of the variables named by [`ToolSettings::secret_env`] are hidden from the start.
+    pub fn hide_secrets(&self, values: impl IntoIterator<Item = String>) {
+        let variables = self
+            .settings
+            .secret_env
+            .iter()
+            .filter_map(|name| std::env::var(name).ok());
+        self.mask.hide(variables.chain(values));
+    }
+
+    pub(crate) fn mask(&self) -> &Mask {
+        &self.mask
     }
 
     pub(crate) fn todo(&self) -> MutexGuard<'_, TodoList> {

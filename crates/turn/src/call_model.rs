@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use talaria_recovery::empty::{self, EmptyAnswer, EmptyDecision, EmptyRemedy};
 use talaria_recovery::{Decision, ErrorKind, Failure, Phase, Remedy, Situation, decide};
-use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Role, Rewrite, Trigger};
+use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Rewrite, Role, Trigger};
 
 use crate::budget::spend;
-use crate::{Compact, Ending, Outcome, Refresh, RefreshKind, RunTools, State, Step, SwitchProvider, Wait, grow_output};
+use crate::{
+    Compact, Ending, Outcome, Refresh, RefreshKind, RunTools, State, Step, SwitchProvider, Wait, grow_output,
+};
 
 /// What the closing call asks when a turn's calls are spent.
 const CLOSING_REQUEST: &str = "[System: You have used every model call of this turn. Do not call tools. \
@@ -95,7 +97,9 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
         FinishReason::Refused => refused(state, &completion),
         FinishReason::WindowExceeded => Compact::begin(state, Trigger::Overflow, None),
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
-        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) if visible => {
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_)
+            if visible =>
+        {
             replied(state, completion)
         }
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) => {
@@ -193,7 +197,12 @@ fn nothing_said(mut state: Box<State>, completion: Completion, situation: &Situa
         fallbacks_left: situation.fallbacks_left,
     };
     let decision = empty::decide(&answer, &mut state.ledger);
-    state.note_recovery(&decision.row, decision.attempt, decision.limit, (words_for_empty(&decision), 0));
+    state.note_recovery(
+        &decision.row,
+        decision.attempt,
+        decision.limit,
+        (words_for_empty(&decision), 0),
+    );
     match decision.remedy {
         EmptyRemedy::KeepPartial | EmptyRemedy::UseEarlier => {
             let text = state.earlier.take().unwrap_or_default();
@@ -232,11 +241,19 @@ fn prefill(state: &mut State, completion: Completion) {
 
 fn after_tools(state: &State) -> bool {
     let messages = state.talk.messages();
-    messages.iter().rev().take(5).any(|message| message.role == Role::Tool)
+    messages
+        .iter()
+        .rev()
+        .take(5)
+        .any(|message| message.role == Role::Tool)
 }
 
 fn empty_failure() -> Failure {
-    Failure::new(ErrorKind::EmptyAnswer, Phase::Answer, "the model answered with nothing")
+    Failure::new(
+        ErrorKind::EmptyAnswer,
+        Phase::Answer,
+        "the model answered with nothing",
+    )
 }
 
 fn words_for_empty(decision: &EmptyDecision) -> String {
@@ -253,12 +270,13 @@ fn words_for_empty(decision: &EmptyDecision) -> String {
 }
 
 fn explain_empty(state: &State) -> String {
-    let work = match state.tally.tool_rounds {
-        0 => String::new(),
-        rounds => format!(" The work of {rounds} tool rounds before it is kept."),
+    let kept = if state.tally.tool_rounds == 0 {
+        ""
+    } else {
+        " What its tools did before that is kept."
     };
     format!(
-        "The model answered with nothing, {} times.{work} Ask again, or choose another model.",
+        "The model answered with nothing, in {} calls.{kept} Ask again, or choose another model.",
         state.tally.api_calls
     )
 }
@@ -300,7 +318,9 @@ fn cure(mut state: Box<State>, failure: Failure, decision: Decision) -> Step {
         }
         Remedy::RefreshCredential => Refresh::begin(state, RefreshKind::Credential, failure),
         Remedy::RotateCredential => Refresh::begin(state, RefreshKind::NextCredential, failure),
-        Remedy::RebuildTransport { wait_ms } => Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure),
+        Remedy::RebuildTransport { wait_ms } => {
+            Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure)
+        }
         Remedy::SwitchProvider => SwitchProvider::begin(state, failure),
         Remedy::Wait { wait_ms } => Wait::begin(state, wait_ms),
         Remedy::Retry => CallModel::again(state),
@@ -370,7 +390,12 @@ fn tell(state: &mut State, failure: &Failure, decision: &Decision) {
         Remedy::KeepPartial => ("keeping what had arrived".to_owned(), 0),
         Remedy::GiveUp => return,
     };
-    state.note_recovery(&decision.row, decision.attempt, decision.limit, (format!("{what}: {does}"), wait_ms));
+    state.note_recovery(
+        &decision.row,
+        decision.attempt,
+        decision.limit,
+        (format!("{what}: {does}"), wait_ms),
+    );
 }
 
 fn rewrite_words(rewrite: &Rewrite) -> String {

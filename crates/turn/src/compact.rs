@@ -42,7 +42,11 @@ impl Compact {
     /// Spends one of the turn's compressions.
     pub(crate) fn begin(mut state: Box<State>, trigger: Trigger, failure: Option<Failure>) -> Step {
         if spend(&mut state.budget.compactions) {
-            return Step::Compact(Self { state, trigger, failure });
+            return Step::Compact(Self {
+                state,
+                trigger,
+                failure,
+            });
         }
         let why = "the conversation was compressed again and again and still does not fit";
         give_up(state, failure, why)
@@ -60,9 +64,18 @@ impl Compact {
 
     /// It is done, or there was nothing to do.
     pub fn answer(self, compacted: Compacted) -> Step {
-        let Self { mut state, trigger, failure } = self;
+        let Self {
+            mut state,
+            trigger,
+            failure,
+        } = self;
         match compacted {
-            Compacted::Done { talk, system, note, tokens } => {
+            Compacted::Done {
+                talk,
+                system,
+                note,
+                tokens,
+            } => {
                 state.talk = talk;
                 state.setup.system = system;
                 state.setup.note = note;
@@ -84,7 +97,11 @@ impl Compact {
 
 fn give_up(state: Box<State>, failure: Option<Failure>, why: &str) -> Step {
     let mut failure = failure.unwrap_or_else(|| {
-        Failure::new(ErrorKind::ContextOverflow, Phase::Build, "the context does not fit the model's window")
+        Failure::new(
+            ErrorKind::ContextOverflow,
+            Phase::Build,
+            "the context does not fit the model's window",
+        )
     });
     failure.message = format!("{} ({why})", failure.message);
     Step::Done(Ending::of(state, Outcome::Overflow(Box::new(failure))))

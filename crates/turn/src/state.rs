@@ -130,7 +130,11 @@ impl State {
             note: self.setup.note.clone(),
             messages: compose::compose(&self.talk.messages()),
             tools: self.setup.tools.clone(),
-            tool_choice: if self.closing { ToolChoice::None } else { ToolChoice::Auto },
+            tool_choice: if self.closing {
+                ToolChoice::None
+            } else {
+                ToolChoice::Auto
+            },
             max_output_tokens: self.output_cap.or(self.setup.model.max_output),
             rewrites: self.setup.rewrites.clone(),
         }
@@ -161,7 +165,8 @@ impl State {
 
     /// Adds a message that is sent and never stored.
     pub(crate) fn prop(&mut self, message: talaria_types::Message) {
-        self.notices.push(Notice::Scaffold(message.content.text().into_owned()));
+        self.notices
+            .push(Notice::Scaffold(message.content.text().into_owned()));
         self.talk.prop(message);
     }
 
@@ -171,7 +176,9 @@ impl State {
         let same = std::mem::discriminant(&rewrite);
         let bounded = matches!(rewrite, Rewrite::CapOutput(_) | Rewrite::ShrinkImages(_));
         if bounded {
-            self.setup.rewrites.retain(|old| std::mem::discriminant(old) != same);
+            self.setup
+                .rewrites
+                .retain(|old| std::mem::discriminant(old) != same);
         }
         if !self.setup.rewrites.contains(&rewrite) {
             self.setup.rewrites.push(rewrite);

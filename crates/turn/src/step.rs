@@ -7,7 +7,8 @@ use talaria_recovery::Ledger;
 use talaria_types::{Message, MessageId, Trigger};
 
 use crate::{
-    Budget, CallModel, Compact, Ending, Notice, Refresh, RunTools, Setup, State, SwitchProvider, Talk, Tally, Wait,
+    Budget, CallModel, Compact, Ending, Notice, Refresh, RunTools, Setup, State, SwitchProvider, Talk, Tally,
+    Wait,
 };
 
 /// What the driver does next. Exhaustive on purpose: a new step breaks every driver.

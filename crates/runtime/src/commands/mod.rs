@@ -52,7 +52,9 @@ pub(crate) const COMMANDS: &[Command] = &[
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
     let known = COMMANDS.iter().find(|command| command.names.contains(&name));
     let Some(command) = known else {
-        session.sink.warn(format!("there is no command /{name}; /help lists them"));
+        session
+            .sink
+            .warn(format!("there is no command /{name}; /help lists them"));
         return;
     };
     match (command.run)(session, args.trim()).await {

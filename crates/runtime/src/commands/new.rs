@@ -31,6 +31,10 @@ fn start(session: &mut Session, title: &str) -> Result<String, CommandError> {
     session.executor.session().hydrate(&Vec::<Arc<_>>::new());
     session.executor.session().rename(session.id.as_str());
     let to = session.id.clone();
-    session.sink.tell(Event::SessionRotated { from, to, reason: "new_session".to_owned() });
+    session.sink.tell(Event::SessionRotated {
+        from,
+        to,
+        reason: "new_session".to_owned(),
+    });
     Ok(format!("a new session: {}", session.id))
 }

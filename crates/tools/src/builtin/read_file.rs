@@ -14,9 +14,10 @@ use talaria_types::Effect;
 use super::{blocking, io_text, thousands};
 use crate::files::text::{Text, is_binary, is_image};
 use crate::files::{guard, nearby, shown};
+use crate::mask::Mask;
 use crate::session::{Repeat, Stamp};
 use crate::tool::Parallel;
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession, executor, mask};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession, executor};
 
 /// Lines of a page when none are asked for, and at most.
 const PAGE: u64 = 500;
@@ -197,10 +198,10 @@ fn page(
             .min(executor::result_chars(settings.window)),
     };
     let seen = if metadata.len() > WHOLE {
-        stream(path, &view).map_err(failed)?
+        stream(session.mask(), path, &view).map_err(failed)?
     } else {
         let bytes = std::fs::read(path).map_err(failed)?;
-        (!is_binary(path, &bytes)).then(|| whole(path, &bytes, &view))
+        (!is_binary(path, &bytes)).then(|| whole(session.mask(), path, &bytes, &view))
     };
     let Some(mut seen) = seen else {
         return Ok(refuse(args, &binary(path, metadata)));
@@ -274,7 +275,7 @@ impl View {
 }
 
 /// The page of a file that is held in memory.
-fn whole(path: &Path, bytes: &[u8], view: &View) -> Page {
+fn whole(mask: &Mask, path: &Path, bytes: &[u8], view: &View) -> Page {
     let decoded = Text::decode(bytes);
     let lines: Vec<&str> = decoded.text.lines().collect();
     let start = usize::try_from(view.first - 1)
@@ -285,9 +286,9 @@ fn whole(path: &Path, bytes: &[u8], view: &View) -> Page {
     // A secret of several lines is only seen when they are looked at together, but
     // looking at all of a large file for every page would take too long.
     let shown: Vec<String> = if bytes.len() <= MASKED_WHOLE {
-        mask::lines(path, &lines).drain(start..end).collect()
+        mask.lines(path, &lines).drain(start..end).collect()
     } else {
-        mask::lines(path, &lines[start..end])
+        mask.lines(path, &lines[start..end])
     };
     let (content, count) = view.fill(shown.iter().map(String::as_str));
     let mut page = view.page(content, count, u64::try_from(lines.len()).ok());
@@ -296,7 +297,7 @@ fn whole(path: &Path, bytes: &[u8], view: &View) -> Page {
 }
 
 /// The page of a file that is too large for memory; nothing when it is no text.
-fn stream(path: &Path, view: &View) -> std::io::Result<Option<Page>> {
+fn stream(mask: &Mask, path: &Path, view: &View) -> std::io::Result<Option<Page>> {
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path)?);
     if is_binary(path, reader.fill_buf()?) {
         return Ok(None);
@@ -315,7 +316,7 @@ fn stream(path: &Path, view: &View) -> std::io::Result<Option<Page>> {
     let ended = number < view.first + view.lines;
     lines.truncate(usize::try_from(view.lines).unwrap_or(usize::MAX));
     let borrowed: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let masked = mask::lines(path, &borrowed);
+    let masked = mask.lines(path, &borrowed);
     let (content, count) = view.fill(masked.iter().map(String::as_str));
     Ok(Some(view.page(content, count, ended.then_some(number))))
 }

@@ -15,7 +15,7 @@ use crate::files::text::{Encoding, Text, is_binary};
 use crate::files::{atomic, guard, lint};
 use crate::session::Stamp;
 use crate::tool::Parallel;
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession, mask};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession};
 
 /// See the module.
 pub(crate) struct WriteFile;
@@ -77,7 +77,7 @@ fn write(session: &ToolSession, args: &Args) -> Result<ToolOutput, ToolError> {
         return Err(ToolError::Denied(why));
     }
     let old = Old::of(session, &path)?;
-    if let Some(why) = copied_from_view(&path, old.text.as_ref(), &args.content) {
+    if let Some(why) = copied_from_view(session, &path, old.text.as_ref(), &args.content) {
         return Err(ToolError::BadArguments(why));
     }
     let kept = old.keep(&args.content);
@@ -176,7 +176,7 @@ impl Old {
 }
 
 /// Why `content` is a copy of what was shown of a file rather than of the file.
-fn copied_from_view(path: &Path, old: Option<&Text>, content: &str) -> Option<String> {
+fn copied_from_view(session: &ToolSession, path: &Path, old: Option<&Text>, content: &str) -> Option<String> {
     let before = old.map_or("", |old| old.text.as_str());
     if let Some(why) = shown::copied_cut(before, content) {
         return Some(why);
@@ -194,7 +194,7 @@ fn copied_from_view(path: &Path, old: Option<&Text>, content: &str) -> Option<St
                 .to_owned(),
         );
     }
-    let line = shown::copied_mask(before, content, |text| mask::file(path, text))?;
+    let line = shown::copied_mask(before, content, |text| session.mask().file(path, text))?;
     Some(format!(
         "line {line} of the file holds a secret that is masked when shown; the content has the mask in its place and \
          would destroy the secret. Nothing was written. Use patch for the other lines"

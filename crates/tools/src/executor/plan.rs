@@ -24,7 +24,12 @@ pub(super) enum Planned {
     /// It can run.
     Ready(Ready),
     /// It is the same as an earlier one of this batch and gets its result.
-    SameAs(usize),
+    SameAs {
+        /// The earlier call.
+        original: usize,
+        /// The tool's registered name.
+        name: String,
+    },
     /// It could not be understood; it gets this error.
     Invalid {
         /// The tool as far as it is known.
@@ -48,11 +53,10 @@ pub(super) struct Ready {
 
 impl Planned {
     /// The tool's name and reach, for the journal. What will not run has no effect.
-    pub(super) fn tool<'a>(&'a self, call: &'a ToolCall) -> (&'a str, Effect) {
+    pub(super) fn tool(&self) -> (&str, Effect) {
         match self {
             Self::Ready(ready) => (&ready.name, ready.tool.effect()),
-            Self::Invalid { name, .. } => (name, Effect::Read),
-            Self::SameAs(_) => (&call.name, Effect::Read),
+            Self::Invalid { name, .. } | Self::SameAs { name, .. } => (name, Effect::Read),
         }
     }
 }
@@ -69,7 +73,10 @@ impl Plan {
         for (index, call) in calls.iter().enumerate() {
             let next = match understand(call, registry, selection, session) {
                 Ok(ready) => match seen.get(&ready.key) {
-                    Some(original) => Planned::SameAs(*original),
+                    Some(original) => Planned::SameAs {
+                        original: *original,
+                        name: ready.name,
+                    },
                     None => {
                         seen.insert(ready.key.clone(), index);
                         Planned::Ready(ready)
@@ -133,7 +140,7 @@ fn segments(calls: &[Planned]) -> Vec<Range<usize>> {
         };
         let clash = calls[start..index].iter().any(|earlier| match earlier {
             Planned::Ready(earlier) => !compatible(earlier, next),
-            Planned::SameAs(_) | Planned::Invalid { .. } => false,
+            Planned::SameAs { .. } | Planned::Invalid { .. } => false,
         });
         if clash {
             segments.push(start..index);

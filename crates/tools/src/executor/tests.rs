@@ -160,7 +160,7 @@ fn stage(change: impl FnOnce(&mut ToolSettings)) -> Stage {
     }
 }
 
-fn call(id: &str, name: &str, arguments: impl ToString) -> ToolCall {
+fn call(id: &str, name: &str, arguments: impl std::fmt::Display) -> ToolCall {
     ToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -248,13 +248,13 @@ async fn equal_calls_run_once_and_each_id_gets_the_result() {
         *stage.log.lines.lock().unwrap(),
         [
             "intend a probe execute",
-            "intend b Probe read",
+            "intend b probe read",
             "intend c probe execute",
             "started a",
             "finished a true",
+            "finished b true",
             "started c",
             "finished c true",
-            "finished b true",
         ]
     );
 }
@@ -280,7 +280,7 @@ fn calls_on_one_path_or_with_unknown_effects_are_kept_in_order() {
     let read = |path: &str| call("r", "read_file", json!({"path": path}));
     let write = |path: &str| call("w", "write_file", json!({"path": path, "content": ""}));
     let run = || call("p", "probe", json!({"act": "x"}));
-    assert_eq!(segments(&[read("a"), read("b"), read("./a")]), [0..3]);
+    assert_eq!(segments(&[read("a"), read("b"), read("./a")]), vec![0..3]);
     assert_eq!(
         segments(&[read("a"), write("b"), write("./a"), read("b/../a")]),
         [0..2, 2..3, 3..4]

@@ -3,49 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::ToolSession;
+use crate::approval::protected_write_for;
 
-/// Folders of the system.
-const SYSTEM: &[&str] = &[
-    "/etc",
-    "/boot",
-    "/usr/lib/systemd",
-    "/private/etc",
-    "/private/var/db",
-    "/dev",
-    "/proc",
-    "/sys",
-];
+/// Folders of the kernel: what is written there is a command, not a file.
+const KERNEL: &[&str] = &["/dev", "/proc", "/sys"];
 
-/// Folders of the user that hold keys.
-const KEY_FOLDERS: &[&str] = &[
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".config/gh",
-];
-
-/// Files of the user that hold keys or run at every login.
-const USER_FILES: &[&str] = &[
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".netrc",
-    ".pgpass",
-    ".npmrc",
-    ".pypirc",
-];
-
-/// Files of the home folder that only their own commands write.
-const HOME_FILES: &[&str] = &[".env", "auth.json", "state.db", "state.db-wal", "state.db-shm"];
+/// Files of this program's home that only it writes.
+const DATABASE: &[&str] = &["state.db", "state.db-wal", "state.db-shm"];
 
 /// Devices that never end, wait, or speak for this program.
 const ENDLESS: &[&str] = &[
@@ -60,13 +24,24 @@ const ENDLESS: &[&str] = &[
     "/dev/console",
 ];
 
-/// Why `path` must not be written; both the path as given and what it resolves to are looked at.
+/// Why `path` must not be written; what it resolves to is looked at too.
 pub(crate) fn write_refusal(session: &ToolSession, path: &Path) -> Option<String> {
+    let home = &session.settings().home;
+    if let Some(why) = protected_write_for(path, home, Some(session.user_home())) {
+        return Some(format!("write refused: {why}"));
+    }
     let real = resolved(path);
-    for candidate in [path, &real] {
-        if let Some(why) = protected(session, candidate) {
-            return Some(format!("write refused: {} {why}", path.display()));
-        }
+    let kernel = [path, &real]
+        .iter()
+        .any(|path| KERNEL.iter().any(|folder| path.starts_with(folder)));
+    let database = DATABASE.iter().any(|file| real == resolved(&home.join(file)));
+    if kernel || database {
+        let why = if kernel {
+            "belongs to the system"
+        } else {
+            "is this program's database"
+        };
+        return Some(format!("write refused: {} {why}", path.display()));
     }
     outside_safe_root(&real).map(|root| {
         format!(
@@ -75,36 +50,6 @@ pub(crate) fn write_refusal(session: &ToolSession, path: &Path) -> Option<String
             root.display()
         )
     })
-}
-
-fn protected(session: &ToolSession, path: &Path) -> Option<&'static str> {
-    if SYSTEM.iter().any(|folder| path.starts_with(folder)) {
-        return Some("is a protected system path");
-    }
-    if path.file_name().is_some_and(|name| name == "docker.sock") {
-        return Some("is the control socket of docker");
-    }
-    let user = session.user_home();
-    let user_real = resolved(user);
-    for user in [user, &user_real] {
-        if KEY_FOLDERS
-            .iter()
-            .any(|folder| path.starts_with(user.join(folder)))
-        {
-            return Some("is in a protected folder of keys and credentials");
-        }
-        if USER_FILES.iter().any(|file| path == user.join(file)) {
-            return Some("is a protected start-up or credential file");
-        }
-    }
-    let home = &session.settings().home;
-    let home_real = resolved(home);
-    for home in [home, &home_real] {
-        if HOME_FILES.iter().any(|file| path == home.join(file)) {
-            return Some("is a protected file of this program");
-        }
-    }
-    None
 }
 
 fn outside_safe_root(path: &Path) -> Option<PathBuf> {

@@ -31,7 +31,10 @@ pub(crate) fn new_fault(path: &Path, old: Option<&str>, new: &str) -> Option<Fin
     })
 }
 
-fn parser(path: &Path) -> Option<fn(&str) -> Result<(), String>> {
+/// Tells what is wrong with a text.
+type Parser = fn(&str) -> Result<(), String>;
+
+fn parser(path: &Path) -> Option<Parser> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "json" => Some(json),
         "yaml" | "yml" => Some(yaml),

@@ -90,9 +90,8 @@ pub(crate) fn numbers(text: &str) -> Numbered {
         lines += 1;
     }
     match (lines, padded) {
-        (0, _) => Numbered::No,
+        (0, _) | (1, false) => Numbered::No,
         (_, true) => Numbered::Padded,
-        (1, false) => Numbered::No,
         (_, false) => Numbered::Bare,
     }
 }

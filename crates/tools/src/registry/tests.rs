@@ -66,6 +66,7 @@ fn specs_are_sorted_sound_and_lean() {
             "{text}"
         );
     }
+    assert_eq!(specs.len(), 8);
     let bytes = serde_json::to_string(&specs[..]).unwrap().len();
     assert!(bytes <= 9_000, "{bytes} bytes of schemas");
 }
@@ -77,5 +78,6 @@ fn a_small_window_gets_at_most_1200_tokens_of_schemas() {
     assert!(selection.compact);
     let specs = registry.specs(&selection);
     assert!(specs.iter().map(rough_tokens).sum::<usize>() <= COMPACT_TOKENS);
+    assert!(specs.len() >= 7, "{:?}", selection.names);
     assert!(!registry.select(&[], &[], COMPACT_BELOW).unwrap().compact);
 }

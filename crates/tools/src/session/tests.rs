@@ -10,7 +10,7 @@ fn session() -> Arc<ToolSession> {
     )
 }
 
-fn result(tool: &str, text: impl ToString) -> Arc<Message> {
+fn result(tool: &str, text: impl std::fmt::Display) -> Arc<Message> {
     Arc::new(Message::tool("id", tool, text.to_string()))
 }
 

@@ -171,7 +171,7 @@ fn characters(region: &str, old: &str, new: &str) -> String {
     for op in TextDiff::from_slices(&old, &new).ops() {
         match op {
             DiffOp::Equal { old_index, len, .. } => {
-                out.extend(pieces[*old_index..old_index + len].iter().cloned())
+                out.extend(pieces[*old_index..old_index + len].iter().cloned());
             }
             DiffOp::Delete { .. } => {}
             DiffOp::Insert {

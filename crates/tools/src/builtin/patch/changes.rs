@@ -10,7 +10,7 @@ use crate::builtin::io_text;
 use crate::files::text::{Text, is_binary};
 use crate::files::{atomic, guard, lint, shown};
 use crate::session::Stamp;
-use crate::{ToolError, ToolSession, mask};
+use crate::{ToolError, ToolSession};
 
 /// A larger file is not patched.
 const LARGEST: u64 = 32 << 20;
@@ -106,6 +106,7 @@ impl<'s> Changes<'s> {
         path: &Path,
         edit: impl FnOnce(&str) -> Result<String, ToolError>,
     ) -> Result<(), ToolError> {
+        let mask = self.session.mask();
         let change = self.load(path)?;
         let Some(bytes) = &change.after else {
             return Err(missing(path));
@@ -124,7 +125,7 @@ impl<'s> Changes<'s> {
         if let Some(why) = shown::copied_cut(&plain, &new) {
             return Err(ToolError::BadArguments(why));
         }
-        if let Some(line) = shown::copied_mask(&plain, &new, |text| mask::file(path, text)) {
+        if let Some(line) = shown::copied_mask(&plain, &new, |text| mask.file(path, text)) {
             return Err(ToolError::BadArguments(format!(
                 "the new text has a mask in the place of the secret in line {line} and would destroy it; leave \
                  that line out of the edit"
@@ -265,7 +266,7 @@ fn done(session: &ToolSession, files: &[(PathBuf, Change)]) -> Done {
         }
         done.stale |= change.before.as_ref().is_some_and(|before| before.stale);
         done.diff
-            .push_str(&diff(path, &shown, old.as_deref(), new.as_deref()));
+            .push_str(&diff(session, path, &shown, old.as_deref(), new.as_deref()));
         let now = std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata));
         session.reads().written(path, now);
     }
@@ -277,7 +278,7 @@ fn done(session: &ToolSession, files: &[(PathBuf, Change)]) -> Done {
 }
 
 /// What changed, as a unified diff with secrets masked.
-fn diff(path: &Path, shown: &str, old: Option<&str>, new: Option<&str>) -> String {
+fn diff(session: &ToolSession, path: &Path, shown: &str, old: Option<&str>, new: Option<&str>) -> String {
     let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
     let (from, to) = (
         old.map_or("/dev/null".to_owned(), |_| format!("a/{shown}")),
@@ -288,7 +289,7 @@ fn diff(path: &Path, shown: &str, old: Option<&str>, new: Option<&str>) -> Strin
         .context_radius(2)
         .header(&from, &to)
         .to_string();
-    mask::file(path, &diff)
+    session.mask().file(path, &diff)
 }
 
 fn missing(path: &Path) -> ToolError {

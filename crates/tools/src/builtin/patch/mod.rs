@@ -27,8 +27,9 @@ use self::v4a::Operation;
 use super::{blocking, thousands};
 use crate::files::lint::Finding;
 use crate::files::shown;
+use crate::mask::Mask;
 use crate::tool::Parallel;
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession, mask};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession};
 
 /// See the module.
 pub(crate) struct Patch;
@@ -182,7 +183,7 @@ fn replace_in(session: &ToolSession, args: &Args) -> Outcome {
                 hint = replaced.hint;
                 Ok(replaced.text)
             }
-            Err(refused) => Err(refusal(&path, text, old, &refused)),
+            Err(refused) => Err(refusal(session.mask(), &path, text, old, &refused)),
         }
     });
     let report = edited.and_then(|()| changes.commit()).map_err(fail)?;
@@ -190,15 +191,15 @@ fn replace_in(session: &ToolSession, args: &Args) -> Outcome {
 }
 
 /// The refusal with what may have been meant, secrets masked.
-fn refusal(path: &Path, text: &str, old: &str, refused: &Refused) -> ToolError {
+fn refusal(mask: &Mask, path: &Path, text: &str, old: &str, refused: &Refused) -> ToolError {
     let mut why = refused.why.clone();
-    if !text.contains(old) && mask::file(path, text).contains(old) {
+    if !text.contains(old) && mask.file(path, text).contains(old) {
         why.push_str(". It contains a secret that is masked when shown; choose lines without it");
     } else if !refused.nearest.is_empty() {
         let sections = refused.nearest.join("\n---\n");
         why = format!(
             "{why}. Did you mean one of these sections?\n{}",
-            mask::file(path, &sections)
+            mask.file(path, &sections)
         );
     }
     ToolError::Failed(why)

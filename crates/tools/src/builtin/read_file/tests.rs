@@ -169,7 +169,7 @@ fn a_file_too_large_for_memory_is_streamed() {
         lines: 2,
         most: 1_000,
     };
-    let page = stream(&path, &view).unwrap().unwrap();
+    let page = stream(folder.1.mask(), &path, &view).unwrap().unwrap();
     assert_eq!(page.content, "     3|entry 3\n     4|entry 4");
     assert_eq!((page.total_lines, page.truncated), (None, true));
     let view = View {
@@ -177,6 +177,6 @@ fn a_file_too_large_for_memory_is_streamed() {
         lines: 9,
         most: 1_000,
     };
-    let page = stream(&path, &view).unwrap().unwrap();
+    let page = stream(folder.1.mask(), &path, &view).unwrap().unwrap();
     assert_eq!((page.total_lines, page.truncated), (Some(400), false));
 }

@@ -9,7 +9,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 
 use super::walk::{self, Names};
 use super::{Found, Search, Window};
-use crate::{ToolError, mask};
+use crate::ToolError;
 
 /// A shown line is cut here.
 const LINE_CHARS: usize = 500;
@@ -151,7 +151,7 @@ impl<'s> Hits<'s> {
         self.text.push_str(&self.search.session.shown(path));
         for line in lines {
             let mark = if line.matched { ':' } else { '-' };
-            let text = mask::file(path, &line.text);
+            let text = self.search.session.mask().file(path, &line.text);
             let _ = write!(self.text, "\n  {}{mark} {}", line.number, cut(&text));
         }
         self.full = self.text.len() > TEXT_CHARS;

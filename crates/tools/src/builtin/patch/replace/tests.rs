@@ -142,7 +142,7 @@ fn what_is_not_there_is_refused_with_the_nearest_parts() {
             .any(|section| section.contains("     3|        return  1")),
         "{refused:?}"
     );
-    assert_eq!(edit(CODE, "nothing like this anywhere", "x").is_err(), true);
+    assert!(edit(CODE, "nothing like this anywhere", "x").is_err());
 }
 
 proptest::proptest! {
