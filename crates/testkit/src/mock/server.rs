@@ -180,7 +180,7 @@ impl Shared {
         let watched = self
             .is_watching
             .then(|| Recorded::of(&call, state.seq, &state.mark, connection));
-        Some(state.answer(&scenario, call, watched, started))
+        Some(state.answer(&scenario, &call, watched, started))
     }
 
     fn end(&self, at: usize, played: &Played, started: Instant, gone: bool) {
@@ -227,23 +227,23 @@ impl State {
     fn answer(
         &mut self,
         scenario: &Scenario,
-        call: ModelCall,
+        call: &ModelCall,
         record: Option<Recorded>,
         started: Instant,
     ) -> Exchange {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_checked = call.api.is_some() && (record.is_some() || scenario.strict);
         let findings = if is_checked {
-            self.findings(&call)
+            self.findings(call)
         } else {
             Vec::new()
         };
         let plan = if call.api.is_some() {
-            self.plan(scenario, &call, &findings)
+            self.plan(scenario, call, &findings)
         } else {
-            catalogue(scenario, &call)
+            catalogue(scenario, call)
         };
-        let rendered = render(&plan.step, &call, &plan.terms, plan.prompt, now.as_secs());
+        let rendered = render(&plan.step, call, &plan.terms, plan.prompt, now.as_secs());
         let id = self.seq;
         let record = record.map(|mut record| {
             if let (Some(api), TaskKind::Main, Some(body)) = (call.api, call.task, &call.body) {
@@ -306,7 +306,7 @@ impl State {
         };
         let shape = findings.iter().find(|finding| !finding.starts_with("prefix: "));
         if let (true, Some(finding)) = (scenario.strict, shape) {
-            let (status, body) = check::refusal(api, finding);
+            let (status, body) = check::refusal(call.api.unwrap_or(crate::mock::request::Api::Chat), finding);
             plan.kind = "strict".to_owned();
             plan.step = Step {
                 status: Some(status),
