@@ -16,6 +16,7 @@ impl Session {
     pub(crate) fn finish(&mut self, ending: Ending) -> Result<TurnResult, StoreError> {
         self.keep(&ending);
         self.write_usage()?;
+        self.keep_meter()?;
         self.known_rows = self.store().session(&self.id)?.map_or(0, |row| row.message_count);
         Ok(self.result(&ending))
     }
@@ -30,9 +31,6 @@ impl Session {
             })
             .collect();
         self.rewrites.clone_from(&ending.rewrites);
-        if ending.tally.last_prompt_tokens > 0 {
-            self.last_prompt_tokens = ending.tally.last_prompt_tokens;
-        }
     }
 
     /// The turn's tokens, on the session's row.
@@ -57,8 +55,8 @@ impl Session {
         self.store().add_usage(&self.id, &row, clock::now())
     }
 
-    fn result(&self, ending: &Ending) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+    fn result(&mut self, ending: &Ending) -> TurnResult {
+        let identity = self.models.current().provider.identity().clone();
         let told = told(&ending.outcome);
         TurnResult {
             final_response: told.text,
@@ -75,7 +73,7 @@ impl Session {
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: ending.tally.usage,
-            usage_by_task: std::collections::BTreeMap::default(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
             estimated_cost_usd: None,
             cost_status: "unknown".to_owned(),
             recoveries: recoveries(ending),
@@ -85,7 +83,7 @@ impl Session {
 
     /// The result of a turn that the store or its surroundings kept from running.
     pub(crate) fn failed_result(&mut self, error: TurnError) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+        let identity = self.models.current().provider.identity().clone();
         let interrupted = error.kind == ErrorKind::Interrupted;
         TurnResult {
             final_response: None,
@@ -106,7 +104,7 @@ impl Session {
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: talaria_types::Usage::default(),
-            usage_by_task: std::collections::BTreeMap::default(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
             estimated_cost_usd: None,
             cost_status: "unknown".to_owned(),
             recoveries: Vec::new(),

@@ -10,9 +10,12 @@
 mod actor;
 mod clock;
 mod commands;
+mod compaction;
+mod cooldown;
 mod engine;
 mod events;
 mod finish;
+mod gauge;
 mod handle;
 mod host;
 mod inbox;
@@ -25,6 +28,7 @@ mod record;
 pub mod replay;
 mod session;
 mod setup;
+mod summarise;
 mod turn_loop;
 
 pub use engine::{Engine, EngineError, EngineOptions, Open};

@@ -1,18 +1,17 @@
 //! One session: what it knows between turns.
 
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use talaria_config::Config;
-use talaria_store::{SessionStore, StoreError};
+use talaria_store::SessionStore;
 use talaria_tools::Executor;
-use talaria_turn::{Compacted, Talk};
-use talaria_types::{
-    Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Trigger, Usage,
-};
-use tokio_util::sync::CancellationToken;
+use talaria_turn::Talk;
+use talaria_types::{Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Usage};
 
 use crate::engine::Shared;
 use crate::events::Sink;
+use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::Models;
 use crate::record::{Digester, RequestDigest};
@@ -39,8 +38,14 @@ pub(crate) struct Session {
     pub(crate) models: Models,
     /// Repairs of requests that were found to be needed.
     pub(crate) rewrites: Vec<Rewrite>,
-    /// Prompt tokens of the newest answer, in the provider's count.
-    pub(crate) last_prompt_tokens: u64,
+    /// How large the conversation is.
+    pub(crate) gauge: Gauge,
+    /// What was last written down of it.
+    pub(crate) kept_meter: Option<String>,
+    /// Warnings that are given once.
+    pub(crate) warned: HashSet<String>,
+    /// Tokens of the running turn's side tasks, by task.
+    pub(crate) side_usage: BTreeMap<String, Usage>,
     /// The running turn's tokens, by call, not yet written to the row.
     pub(crate) unwritten: (u64, Usage),
     pub(crate) digester: Digester,
@@ -89,7 +94,7 @@ impl Session {
 
     /// Whether a turn may compress by itself.
     pub(crate) fn may_compact(&self) -> bool {
-        false
+        self.config().compression.enabled
     }
 
     /// The digests of a request.
@@ -112,14 +117,5 @@ impl Session {
     /// The stored conversation, as a turn starts from it.
     pub(crate) fn talk(&self) -> Talk {
         Talk::stored(self.history.iter().cloned())
-    }
-
-    /// Compresses the conversation.
-    pub(crate) async fn compact(
-        &mut self,
-        _trigger: Trigger,
-        _cancel: &CancellationToken,
-    ) -> Result<Compacted, StoreError> {
-        Ok(Compacted::Nothing("this build does not compress".to_owned()))
     }
 }

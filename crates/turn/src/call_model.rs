@@ -22,6 +22,8 @@ task, or give the user your answer.]";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallModel {
     pub(crate) state: Box<State>,
+    /// Nothing can be taken out of it; it is sent as it is.
+    as_it_is: bool,
 }
 
 impl CallModel {
@@ -40,7 +42,23 @@ impl CallModel {
 
     /// Calls again within the same logical call; a budget was spent elsewhere.
     pub(crate) fn again(state: Box<State>) -> Step {
-        Step::CallModel(Self { state })
+        Step::CallModel(Self {
+            state,
+            as_it_is: false,
+        })
+    }
+
+    /// Calls with what cannot be made smaller.
+    pub(crate) fn as_it_is(state: Box<State>) -> Step {
+        Step::CallModel(Self {
+            state,
+            as_it_is: true,
+        })
+    }
+
+    /// Whether it may be compressed first.
+    pub fn may_shrink(&self) -> bool {
+        !self.as_it_is && !self.state.closing && self.state.budget.compactions > 0
     }
 
     /// What is asked.
@@ -73,9 +91,9 @@ impl CallModel {
         Step::Done(Ending::of(self.state, Outcome::SpendLimit { text }))
     }
 
-    /// What is about to be sent would not fit the window.
-    pub fn too_large(self) -> Step {
-        Compact::begin(self.state, Trigger::BeforeCall, None)
+    /// What is about to be sent is too large: it is compressed first.
+    pub fn too_large(self, trigger: Trigger) -> Step {
+        Compact::begin(self.state, trigger, None)
     }
 
     /// The person stopped the turn before the call was made.
