@@ -33,3 +33,4 @@ mod turn_loop;
 
 pub use engine::{Engine, EngineError, EngineOptions, Open};
 pub use handle::{Events, SessionHandle};
+pub use setup::chosen_model;

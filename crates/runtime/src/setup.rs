@@ -8,7 +8,7 @@ use std::time::Duration;
 use talaria_config::{AuxiliaryConfig, FallbackConfig, Loaded, env};
 use talaria_providers::{Endpoint, ProviderRequest, ResolveError, connect, resolve};
 use talaria_tools::{ToolSettings, approval};
-use talaria_types::Task;
+use talaria_types::{ModelIdentity, Task};
 
 use crate::EngineError;
 use crate::engine::Shared;
@@ -84,6 +84,15 @@ fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
         request.api_mode = main.api_mode;
     }
     request
+}
+
+/// The model a turn would ask, for faces that only want to say so; opens nothing.
+///
+/// # Errors
+/// When there is no provider or no credential for it.
+pub fn chosen_model(loaded: &Loaded) -> Result<ModelIdentity, EngineError> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    resolve(&chosen(loaded), &lookup).map(|endpoint| endpoint.identity).map_err(unresolved)
 }
 
 fn unresolved(error: ResolveError) -> EngineError {

@@ -85,9 +85,8 @@ fn dispatch(matches: &ArgMatches) -> Outcome {
 
 /// Whether a turn is asked for rather than one of the other commands.
 fn is_turn(typed: &[OsString]) -> bool {
-    let other = |word: &OsString| COMMANDS.iter().any(|row| row.name != "chat" && word == row.name);
     let prompts = ["-z", "--oneshot", "-q", "--query", "chat"];
-    typed.iter().any(|word| prompts.iter().any(|known| word == known)) || !typed.iter().skip(1).any(other)
+    typed.iter().skip(1).any(|word| prompts.iter().any(|known| word == known))
 }
 
 /// Help and version go to stdout; everything else is bad usage.
