@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgMatches, Args};
+use talaria_testkit::{Scenario, ServeOptions, serve};
 
 use super::Row;
-use crate::exit::{Failure, Outcome};
+use crate::args;
+use crate::exit::{DONE, Failure, Outcome};
 
 pub(super) const ROW: Row = Row {
     name: "mock-llm",
     about: "Serve a scripted model on loopback, for tests and demonstrations",
     define: MockLlm::augment_args,
-    run: |_, _, _| run(),
+    run: |_, _, matches| run(matches),
 };
 
 #[derive(Args, Debug)]
@@ -23,8 +25,31 @@ struct MockLlm {
     /// The port; 0 takes a free one.
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
+
+    /// Write each request to this file, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
 }
 
-fn run() -> Outcome {
-    Err(Failure::failed("not here yet"))
+fn run(matches: &ArgMatches) -> Outcome {
+    let asked: MockLlm = args::read(matches)?;
+    let scenario = Scenario::from_file(&asked.scenario).map_err(|error| Failure::usage(chain(&error)))?;
+    let options = ServeOptions {
+        port: asked.port,
+        log: asked.log.as_deref(),
+    };
+    serve(scenario, &options, std::io::stdout())
+        .map_err(|error| Failure::failed(format!("cannot serve on port {}: {error}", asked.port)))?;
+    Ok(DONE)
+}
+
+/// An error with what led to it, on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
 }
