@@ -5,8 +5,8 @@ use super::*;
 
 fn session() -> Arc<ToolSession> {
     ToolSession::for_user(
-        ToolSettings::for_folder("/home/u/.hermes", "/work/p"),
-        "/home/u".into(),
+        ToolSettings::for_folder("/users/u/.hermes", "/project"),
+        "/users/u".into(),
     )
 }
 
@@ -18,13 +18,13 @@ fn result(tool: &str, text: impl std::fmt::Display) -> Arc<Message> {
 fn paths_are_made_absolute_without_dots() {
     let session = session();
     for (path, full) in [
-        ("a/b", "/work/p/a/b"),
-        ("./a/../b", "/work/p/b"),
+        ("a/b", "/project/a/b"),
+        ("./a/../b", "/project/b"),
         ("../../../x", "/x"),
         ("/etc/../x", "/x"),
-        ("~", "/home/u"),
-        ("~/n", "/home/u/n"),
-        (".", "/work/p"),
+        ("~", "/users/u"),
+        ("~/n", "/users/u/n"),
+        (".", "/project"),
     ] {
         assert_eq!(session.absolute(Path::new(path)), Path::new(full), "{path}");
     }
