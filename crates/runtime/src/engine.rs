@@ -92,6 +92,12 @@ pub enum EngineError {
     /// The command line or the configuration asks for what is not there (exit code 2).
     #[error("{0}")]
     Usage(String),
+    /// What would be sent does not fit the model's window (exit code 6).
+    #[error("{0}")]
+    TooLarge(String),
+    /// Another process is at work on the session (exit code 1).
+    #[error("{0}")]
+    Busy(String),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -177,7 +183,7 @@ impl Engine {
     }
 
     /// A session without a past.
-    async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
+    pub(crate) async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
         let models = Models::new(

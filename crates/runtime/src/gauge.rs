@@ -87,6 +87,9 @@ impl Gauge {
         let size = self.meter.tokens(counted, &self.counter);
         let over = |tokens| self.meter.verdict(tokens, &plan) == Verdict::Compress;
         if first {
+            // Nobody has counted yet: better a pass too early than a refusal.
+            let unknown = self.meter.last_reported().is_none() && !self.counter.is_exact();
+            let size = if unknown { size.max(rough(request)) } else { size };
             let due = self.passes < PREFLIGHT_PASSES && over(size);
             self.passes += u32::from(due);
             return due.then_some(Trigger::Preflight);
@@ -114,4 +117,14 @@ impl Gauge {
         self.counted.change_model();
         self.meter.change_model();
     }
+}
+
+/// A quarter of the characters: what is commonly taken for tokens.
+fn rough(request: &ModelRequest) -> u64 {
+    let of = |message: &std::sync::Arc<talaria_types::Message>| {
+        let calls: usize = message.tool_calls.iter().map(|call| call.arguments.len()).sum();
+        message.content.text().len() + calls
+    };
+    let messages: usize = request.messages.iter().map(of).sum();
+    ((messages + request.system.len()) / 4) as u64
 }

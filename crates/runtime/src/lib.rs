@@ -8,6 +8,7 @@
 //! turn again without a network.
 
 mod actor;
+mod by_hand;
 mod clock;
 mod commands;
 mod compaction;
@@ -31,6 +32,7 @@ mod setup;
 mod summarise;
 mod turn_loop;
 
+pub use by_hand::Uncompressed;
 pub use engine::{Engine, EngineError, EngineOptions, Open};
 pub use handle::{Events, SessionHandle};
 pub use setup::chosen_model;
