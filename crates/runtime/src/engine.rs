@@ -13,6 +13,7 @@ use talaria_tools::{Executor, Registry, ToolSession};
 use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
+use crate::bill::Bill;
 use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
@@ -183,7 +184,12 @@ impl Engine {
     }
 
     /// A session without a past.
-    pub(crate) async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
+    pub(crate) async fn blank(
+        &self,
+        id: SessionId,
+        sink: Sink,
+        inbox: Arc<Inbox>,
+    ) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
         let models = Models::new(
@@ -217,7 +223,8 @@ impl Engine {
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
-            unwritten: (0, talaria_types::Usage::default()),
+            unwritten: Bill::default(),
+            spent: Bill::default(),
             digester: Digester::default(),
             sink,
             inbox,

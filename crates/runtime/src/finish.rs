@@ -35,8 +35,8 @@ impl Session {
 
     /// The turn's tokens, on the session's row.
     fn write_usage(&mut self) -> Result<(), StoreError> {
-        let (calls, usage) = std::mem::take(&mut self.unwritten);
-        if calls == 0 || !self.stored {
+        let bill = std::mem::take(&mut self.unwritten);
+        if bill.calls == 0 || !self.stored {
             return Ok(());
         }
         let identity = self.models.current().provider.identity();
@@ -48,15 +48,16 @@ impl Session {
                 identity.base_url.clone(),
                 String::new(),
             ),
-            calls,
-            usage,
-            cost_usd: None,
+            calls: bill.calls,
+            usage: bill.usage,
+            cost_usd: bill.usd(),
         };
         self.store().add_usage(&self.id, &row, clock::now())
     }
 
     fn result(&mut self, ending: &Ending) -> TurnResult {
         let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let told = told(&ending.outcome);
         TurnResult {
             final_response: told.text,
@@ -74,8 +75,8 @@ impl Session {
             provider: identity.provider.clone(),
             usage: ending.tally.usage,
             usage_by_task: std::mem::take(&mut self.side_usage),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: recoveries(ending),
             warnings: self.sink.take_warnings(),
         }
@@ -84,6 +85,7 @@ impl Session {
     /// The result of a turn that the store or its surroundings kept from running.
     pub(crate) fn failed_result(&mut self, error: TurnError) -> TurnResult {
         let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let interrupted = error.kind == ErrorKind::Interrupted;
         TurnResult {
             final_response: None,
@@ -105,8 +107,8 @@ impl Session {
             provider: identity.provider.clone(),
             usage: talaria_types::Usage::default(),
             usage_by_task: std::mem::take(&mut self.side_usage),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: Vec::new(),
             warnings: self.sink.take_warnings(),
         }

@@ -38,6 +38,11 @@ impl Gauge {
         self.passes = 0;
     }
 
+    /// Tokens of the request that was measured last.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.counter.calibrated(self.in_flight)
+    }
+
     /// What counts for provider tokens over own ones.
     pub(crate) fn calibration(&self) -> f64 {
         self.counter.calibration

@@ -8,6 +8,7 @@
 //! turn again without a network.
 
 mod actor;
+mod bill;
 mod by_hand;
 mod clock;
 mod commands;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use talaria_recovery::{Failure, Situation};
 use talaria_store::StoreError;
 use talaria_turn::{CallModel, Compact, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
-use talaria_types::{Delta, Event, ModelRequest, Trigger, TurnId};
+use talaria_types::{Delta, Event, ModelRequest, Task, Trigger, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
@@ -128,6 +128,9 @@ impl<'a> Drive<'a> {
         {
             return call.too_large(trigger);
         }
+        if let Some(text) = self.session.over_budget(self.session.gauge.in_flight()) {
+            return call.over_budget(text);
+        }
         let situation = self.situation(&call);
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
@@ -165,7 +168,11 @@ impl<'a> Drive<'a> {
             Ok(completion) => completion.usage,
             Err(failure) => failure.partial.as_ref().and_then(|partial| partial.usage),
         };
-        self.session.account(usage.unwrap_or_default());
+        self.session.account(usage);
+        self.session.sink().tell(Event::Usage {
+            task: Task::Main,
+            usage: usage.unwrap_or_default(),
+        });
         if let Ok(completion) = reply {
             self.session.gauge.answered(completion.usage);
         }
