@@ -130,6 +130,13 @@ impl Session {
         let history = self.store().live(&self.id)?;
         let request = self.whole_request(&history);
         let tokens_before = self.gauge.size(&request, &sizes);
+        let overhead = self.gauge.overhead(&request);
+        let trigger = if order.is_forced() {
+            // By hand the tail is a share of what is there, not of what could be.
+            tokens_before.max(3 * overhead).min(sizes.trigger())
+        } else {
+            sizes.trigger()
+        };
         let compression = &self.shared.loaded.config.compression;
         let budget = Budget {
             summariser_window: self.summariser_window(sizes.window).await,
@@ -138,7 +145,7 @@ impl Session {
             protect_last_n: compression.protect_last_n,
             keep_exchanges: order.keep_exchanges,
             calibration: self.gauge.calibration(),
-            ..Budget::new(sizes.window, sizes.trigger(), self.gauge.overhead(&request))
+            ..Budget::new(sizes.window, trigger, overhead)
         };
         let guidance = Guidance {
             focus: order.focus.clone(),

@@ -9,7 +9,7 @@ use talaria_config::Loaded;
 use talaria_context::meter::Meter;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
-use talaria_tools::{Executor, Registry, ToolSession};
+use talaria_tools::{Executor, Registry, ToolSession, erase};
 use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
@@ -18,8 +18,10 @@ use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::{Model, Models};
+use crate::recall::Recall;
 use crate::record::Digester;
 use crate::session::Session;
+use crate::session_search::SessionSearch;
 use crate::{SessionHandle, actor, clock, setup};
 
 /// How an engine is run by its face.
@@ -112,12 +114,16 @@ impl Engine {
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
         let (chain, mut warnings) = setup::chain(&loaded)?;
         let auxiliary = setup::auxiliary(&loaded, &mut warnings);
-        let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
+        let store: Arc<dyn SessionStore> =
+            Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        let mut registry = Registry::builtin();
+        registry.add("recall", erase(Recall { store: store.clone() }));
+        registry.add("session_search", erase(SessionSearch { store: store.clone() }));
         let shared = Shared {
             loaded,
             options,
-            store: Arc::new(store),
-            registry: Arc::new(Registry::builtin()),
+            store,
+            registry: Arc::new(registry),
             chain,
             warnings,
             auxiliary,

@@ -131,5 +131,5 @@ fn rough(request: &ModelRequest) -> u64 {
         message.content.text().len() + calls
     };
     let messages: usize = request.messages.iter().map(of).sum();
-    ((messages + request.system.len()) / 4) as u64
+    ((messages + request.system.len()) / 4) as u64 + Counter::quick_tools(&request.tools)
 }

@@ -71,11 +71,22 @@ impl Summariser<'_> {
     }
 
     async fn ask(&mut self, model: &Arc<Model>, plan: &mut Plan) -> Result<Compressed, Unwritten> {
+        let mut refused: Option<ModelRequest> = None;
         for _ in 0..MOST_REQUESTS {
             let Some(request) = plan.request() else { break };
+            if refused.as_ref() == Some(&request) {
+                // What was refused is never sent again unchanged.
+                if plan.shrink(None) {
+                    continue;
+                }
+                break;
+            }
             let answer = match self.send(model, &request).await {
                 Ok(answer) => answer,
-                Err(failure) if too_long(&failure) && plan.shrink(failure.limits.window) => continue,
+                Err(failure) if too_long(&failure) && plan.shrink(failure.limits.window) => {
+                    refused = Some(request);
+                    continue;
+                }
                 Err(failure) if failure.kind == ErrorKind::Interrupted => return Err(Unwritten::Interrupted),
                 Err(failure) => return Err(Unwritten::Because(failure.message, Some(failure.kind))),
             };
