@@ -225,6 +225,7 @@ impl Engine {
             executor,
             models,
             rewrites: Vec::new(),
+            kept_repairs: Vec::new(),
             gauge: Gauge::new(&model, Meter::default()),
             kept_meter: None,
             warned: HashSet::new(),
@@ -265,6 +266,8 @@ impl Session {
         self.system = prompt.map(Arc::from);
         self.history = crate::prepare::live(self)?;
         self.gauge.meter = self.stored_meter();
+        self.rewrites = self.stored_repairs();
+        self.kept_repairs.clone_from(&self.rewrites);
         self.executor.session().hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())

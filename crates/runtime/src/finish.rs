@@ -3,7 +3,7 @@
 use talaria_recovery::Failure;
 use talaria_store::{StoreError, UsageRow};
 use talaria_turn::{Ending, Kind, Outcome};
-use talaria_types::{ErrorKind, ExitReason, RecoveryCount, TurnError, TurnResult};
+use talaria_types::{ErrorKind, ExitReason, RecoveryCount, Task, TurnError, TurnResult};
 
 use crate::clock;
 use crate::session::Session;
@@ -17,6 +17,7 @@ impl Session {
         self.keep(&ending);
         self.write_usage()?;
         self.keep_meter()?;
+        self.keep_repairs()?;
         self.known_rows = self.store().session(&self.id)?.map_or(0, |row| row.message_count);
         Ok(self.result(&ending))
     }
@@ -41,7 +42,7 @@ impl Session {
         }
         let identity = self.models.current().provider.identity();
         let row = UsageRow {
-            task: String::new(),
+            task: Task::Main.as_str().to_owned(),
             model: identity.model.clone(),
             billing: (
                 identity.provider.clone(),

@@ -43,6 +43,11 @@ impl Gauge {
         self.counter.calibrated(self.in_flight)
     }
 
+    /// The same before calibration, which a server that cuts prompts would spoil.
+    pub(crate) fn sent(&self) -> u64 {
+        self.in_flight
+    }
+
     /// What counts for provider tokens over own ones.
     pub(crate) fn calibration(&self) -> f64 {
         self.counter.calibration
@@ -114,13 +119,6 @@ impl Gauge {
             self.counter.observe(self.in_flight, prompt);
         }
         self.meter.answered(self.in_flight, prompt);
-    }
-
-    /// Another model counts from here on.
-    pub(crate) fn change_model(&mut self, model: &str) {
-        self.counter = Counter::for_model(model);
-        self.counted.change_model();
-        self.meter.change_model();
     }
 }
 

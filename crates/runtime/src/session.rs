@@ -39,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) models: Models,
     /// Repairs of requests that were found to be needed.
     pub(crate) rewrites: Vec<Rewrite>,
+    /// Those that are written down.
+    pub(crate) kept_repairs: Vec<Rewrite>,
     /// How large the conversation is.
     pub(crate) gauge: Gauge,
     /// What was last written down of it.
