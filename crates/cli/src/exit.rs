@@ -149,7 +149,8 @@ impl From<StoreError> for Failure {
                 Some("check that the home folder can be written (`talaria doctor`), or give another with --home".to_owned()),
             ),
             StoreError::File { source, .. } => (FAILED, file_hint(source)),
-            StoreError::Sqlite(_) => (FAILED, None),
+            StoreError::NothingToUndo { .. } | StoreError::OriginalsGone { .. } => (USAGE, None),
+            StoreError::AlreadyCompressed { .. } | StoreError::Sqlite(_) => (FAILED, None),
         };
         Self {
             code,

@@ -86,7 +86,10 @@ fn dispatch(matches: &ArgMatches) -> Outcome {
 /// Whether a turn is asked for rather than one of the other commands.
 fn is_turn(typed: &[OsString]) -> bool {
     let prompts = ["-z", "--oneshot", "-q", "--query", "chat"];
-    typed.iter().skip(1).any(|word| prompts.iter().any(|known| word == known))
+    typed
+        .iter()
+        .skip(1)
+        .any(|word| prompts.iter().any(|known| word == known))
 }
 
 /// Help and version go to stdout; everything else is bad usage.
