@@ -2,6 +2,7 @@
 
 mod chat;
 mod completion;
+mod compress;
 mod config;
 mod db;
 mod demo;
@@ -14,6 +15,7 @@ mod replay;
 mod search;
 mod sessions;
 mod tools;
+mod uncompress;
 
 use std::ffi::OsString;
 
@@ -42,6 +44,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     sessions::ROW,
     search::ROW,
     recall::ROW,
+    compress::ROW,
+    uncompress::ROW,
     replay::ROW,
     config::ROW,
     model::ROW,
