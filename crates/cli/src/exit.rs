@@ -137,7 +137,8 @@ impl From<StoreError> for Failure {
                 (USAGE, Some("`talaria sessions list` shows ids and titles".to_owned()))
             }
             StoreError::AmbiguousSession { .. } => (USAGE, Some("give more of the id".to_owned())),
-            StoreError::TitleTaken { .. } | StoreError::BadTitle { .. } => (USAGE, None),
+            StoreError::TitleTaken { .. } | StoreError::BadTitle { .. } | StoreError::NothingToUndo { .. } => (USAGE, None),
+            StoreError::AlreadyCompressed { .. } | StoreError::OriginalsGone { .. } => (FAILED, None),
             StoreError::Damaged { .. } => (
                 FAILED,
                 Some("`talaria db check` says what is damaged, `talaria db repair` saves what can be read".to_owned()),

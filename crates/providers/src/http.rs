@@ -26,6 +26,8 @@ use crate::{tls, window};
 
 /// After the answer's last word the line should end; a server that keeps it open is not waited for.
 const TAIL_TIMEOUT: Duration = Duration::from_millis(250);
+/// After its reason to end a server may still count tokens.
+const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The rest of a refusal's body is of no use if it takes longer.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// An answer of one document may be this large, not larger.
@@ -49,12 +51,15 @@ struct Call<'a> {
     patience: Duration,
 }
 
+/// A call's failure, before it has a kind.
+type Broken = Box<RawFailure>;
+
 /// How reading an answer ended.
 enum Ended {
     /// The line ended, properly or because nothing more was needed.
     Whole,
     /// It broke.
-    Broken(RawFailure),
+    Broken(Broken),
 }
 
 impl HttpProvider {
@@ -92,6 +97,8 @@ impl HttpProvider {
         let started = Instant::now();
         let mut encoded = self.adapter.encode(request, &self.images);
         encoded.facts.window = self.window.get().map_or(0, |window| window.tokens);
+        encoded.facts.oauth = self.endpoint.has_oauth_key();
+        encoded.facts.login = self.endpoint.login();
         let patience = patience(&self.endpoint, &encoded.facts);
         let context = Context {
             facts: encoded.facts,
@@ -111,7 +118,7 @@ impl HttpProvider {
         };
         outcome.map_err(|raw| {
             let partial = (raw.phase == Phase::Body).then(|| decoder.partial());
-            call.context.classify(raw, partial, call.started.elapsed())
+            call.context.classify(*raw, partial, call.started.elapsed())
         })
     }
 
@@ -120,7 +127,7 @@ impl HttpProvider {
         encoded: Encoded,
         decoder: &mut dyn Decoder,
         call: &Call<'_>,
-    ) -> Result<Completion, RawFailure> {
+    ) -> Result<Completion, Broken> {
         let prepared = self.prepare(encoded)?;
         let response = match tokio::time::timeout(call.patience, prepared.send()).await {
             Err(_) => return Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
@@ -133,8 +140,8 @@ impl HttpProvider {
         read_answer(response, decoder, call).await
     }
 
-    fn prepare(&self, encoded: Encoded) -> Result<RequestBuilder, RawFailure> {
-        let broken = |transport, text: String| RawFailure::transport(Phase::Build, transport, text);
+    fn prepare(&self, encoded: Encoded) -> Result<RequestBuilder, Broken> {
+        let broken = |transport, text: String| Box::new(RawFailure::transport(Phase::Build, transport, text));
         let client = self
             .client()
             .map_err(|error| broken(Transport::Other, error.to_string()))?;
@@ -214,10 +221,14 @@ fn patience(endpoint: &Endpoint, facts: &RequestFacts) -> Duration {
     configured.max(Duration::from_secs(floor))
 }
 
-fn header_value(name: &str, value: &str) -> Result<HeaderValue, RawFailure> {
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, Broken> {
     let fail = || {
         let text = format!("the value of the header {name} is not ASCII text");
-        RawFailure::transport(Phase::Build, Transport::HeaderNotAscii, text)
+        Box::new(RawFailure::transport(
+            Phase::Build,
+            Transport::HeaderNotAscii,
+            text,
+        ))
     };
     if !value.is_ascii() {
         return Err(fail());
@@ -225,20 +236,21 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, RawFailure> {
     HeaderValue::from_str(value).map_err(|_| fail())
 }
 
-fn cancelled() -> RawFailure {
-    RawFailure::transport(Phase::Body, Transport::Cancelled, "interrupted")
+fn cancelled() -> Broken {
+    Box::new(RawFailure::transport(
+        Phase::Body,
+        Transport::Cancelled,
+        "interrupted",
+    ))
 }
 
-fn silence(phase: Phase, transport: Transport, patience: Duration) -> RawFailure {
-    RawFailure::transport(
-        phase,
-        transport,
-        format!("the server said nothing for {} s", patience.as_secs()),
-    )
+fn silence(phase: Phase, transport: Transport, patience: Duration) -> Broken {
+    let text = format!("the server said nothing for {} s", patience.as_secs());
+    Box::new(RawFailure::transport(phase, transport, text))
 }
 
 /// Reads why a server said no.
-async fn refusal(mut response: Response) -> RawFailure {
+async fn refusal(mut response: Response) -> Broken {
     let status = response.status().as_u16();
     let headers: Vec<(String, String)> = response
         .headers()
@@ -257,14 +269,23 @@ async fn refusal(mut response: Response) -> RawFailure {
     // Whatever has come by then is what there is to say.
     let _ = tokio::time::timeout(REFUSAL_TIMEOUT, read).await;
     body.truncate(BODY_LIMIT);
-    RawFailure::status(status, headers, String::from_utf8_lossy(&body))
+    let location = headers
+        .iter()
+        .find(|(name, _)| name == "location")
+        .filter(|_| (300..400).contains(&status));
+    let text = location
+        .map(|(_, to)| format!("the server answered {status} and points to {to}; is model.base_url right?"));
+    Box::new(RawFailure {
+        text: text.unwrap_or_default(),
+        ..RawFailure::status(status, headers, String::from_utf8_lossy(&body))
+    })
 }
 
 async fn read_answer(
     mut response: Response,
     decoder: &mut dyn Decoder,
     call: &Call<'_>,
-) -> Result<Completion, RawFailure> {
+) -> Result<Completion, Broken> {
     let mut start = Vec::new();
     let (kind, more) = loop {
         match next_chunk(&mut response, call.patience).await {
@@ -278,7 +299,7 @@ async fn read_answer(
         }
     };
     match kind {
-        Sniff::Unknown => Err(RawFailure::invalid("the answer is empty", "")),
+        Sniff::Unknown => Err(Box::new(RawFailure::invalid("the answer is empty", ""))),
         Sniff::Lines => {
             let mut stream = Stream {
                 framer: Framer::default(),
@@ -298,7 +319,7 @@ async fn read_answer(
     }
 }
 
-async fn next_chunk(response: &mut Response, patience: Duration) -> Result<Option<bytes::Bytes>, RawFailure> {
+async fn next_chunk(response: &mut Response, patience: Duration) -> Result<Option<bytes::Bytes>, Broken> {
     match tokio::time::timeout(patience, response.chunk()).await {
         Err(_) => Err(silence(Phase::Body, Transport::Stalled, patience)),
         Ok(Err(error)) => Err(failure::of_transport(Phase::Body, error)),
@@ -306,15 +327,14 @@ async fn next_chunk(response: &mut Response, patience: Duration) -> Result<Optio
     }
 }
 
-async fn read_rest(
-    response: &mut Response,
-    whole: &mut Vec<u8>,
-    patience: Duration,
-) -> Result<(), RawFailure> {
+async fn read_rest(response: &mut Response, whole: &mut Vec<u8>, patience: Duration) -> Result<(), Broken> {
     while let Some(chunk) = next_chunk(response, patience).await? {
         whole.extend_from_slice(&chunk);
         if whole.len() > DOCUMENT_LIMIT {
-            return Err(RawFailure::invalid("the answer is larger than 64 MiB", ""));
+            return Err(Box::new(RawFailure::invalid(
+                "the answer is larger than 64 MiB",
+                "",
+            )));
         }
     }
     Ok(())
@@ -325,11 +345,11 @@ fn document(
     kind: Sniff,
     decoder: &mut dyn Decoder,
     call: &Call<'_>,
-) -> Result<Completion, RawFailure> {
+) -> Result<Completion, Broken> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
     if kind == Sniff::Markup {
-        return Err(RawFailure::invalid("the answer is a web page", text));
+        return Err(Box::new(RawFailure::invalid("the answer is a web page", text)));
     }
     let mut out = Vec::new();
     let result = decoder
@@ -355,10 +375,10 @@ impl Stream<'_> {
         };
         while self.failed.is_none() {
             // Reading on to the line's end lets the connection be used again.
-            let patience = if self.decoder.is_over() {
-                TAIL_TIMEOUT.min(call.patience)
-            } else {
-                call.patience
+            let patience = match (self.decoder.is_over(), self.decoder.is_complete()) {
+                (true, _) => TAIL_TIMEOUT.min(call.patience),
+                (false, true) => USAGE_TIMEOUT.min(call.patience),
+                (false, false) => call.patience,
             };
             match next_chunk(response, patience).await {
                 Ok(Some(chunk)) => self.push(&chunk, call),
@@ -382,39 +402,46 @@ impl Stream<'_> {
         self.show(call);
     }
 
-    fn conclude(mut self, ended: Ended, call: &Call<'_>) -> Result<Completion, RawFailure> {
+    fn conclude(mut self, ended: Ended, call: &Call<'_>) -> Result<Completion, Broken> {
+        if let Some(error) = self.failed.take() {
+            return Err(failure::of_wire(error));
+        }
+        match ended {
+            Ended::Broken(raw) if !self.decoder.is_complete() => return Err(raw),
+            Ended::Broken(_) => {}
+            Ended::Whole => self.last_event(),
+        }
+        let result = match self.failed.take() {
+            // Half an event is the trace of a cut, not an answer of a broken server.
+            Some(WireError::Invalid { .. }) => Err(WireError::Cut),
+            Some(error) => Err(error),
+            None => self.decoder.finish(&mut self.out),
+        };
+        self.show(call);
+        result.map_err(|error| self.explain(error))
+    }
+
+    /// The last event may lack its blank line.
+    fn last_event(&mut self) {
         let Self {
             framer,
             decoder,
             out,
             failed,
-        } = &mut self;
+        } = self;
         framer.finish(&mut |event| take(&mut **decoder, event, out, failed));
-        if let Some(error) = self.failed.take() {
-            self.show(call);
-            return Err(failure::of_wire(error));
-        }
-        if let Ended::Broken(raw) = ended
-            && !self.decoder.is_complete()
-        {
-            self.show(call);
-            return Err(raw);
-        }
-        let result = self.decoder.finish(&mut self.out);
-        self.show(call);
-        result.map_err(|error| self.explain(error))
     }
 
     /// An answer that is none may have been an error body without framing.
-    fn explain(&self, error: WireError) -> RawFailure {
+    fn explain(&self, error: WireError) -> Broken {
         let stray = self.framer.stray();
         let stray = stray.trim();
         match error {
             WireError::Refused { .. } | WireError::Invalid { .. } => failure::of_wire(error),
             WireError::Cut if stray.is_empty() => failure::of_wire(WireError::Cut),
-            WireError::Cut if sniff(stray.as_bytes()) == Sniff::Json => RawFailure::in_body(stray),
+            WireError::Cut if sniff(stray.as_bytes()) == Sniff::Json => Box::new(RawFailure::in_body(stray)),
             WireError::Cut if *self.decoder.partial().text == *"" && !self.decoder.is_complete() => {
-                RawFailure::invalid("the answer is no event stream", stray)
+                Box::new(RawFailure::invalid("the answer is no event stream", stray))
             }
             WireError::Cut => failure::of_wire(WireError::Cut),
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::Row;
-use crate::exit::{Failure, Outcome};
+use crate::exit::Failure;
 
 pub(super) const ROW: Row = Row {
     name: "db",

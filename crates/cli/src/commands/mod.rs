@@ -55,10 +55,10 @@ pub(crate) static COMMANDS: &[Row] = &[
 ];
 
 /// Runs what was typed; the exit code.
-pub(crate) fn run(typed: Vec<OsString>) -> u8 {
-    let is_turn = is_turn(&typed);
+pub(crate) fn run(typed: &[OsString]) -> u8 {
+    let is_turn = is_turn(typed);
     let wants_json = is_turn && typed.iter().any(|word| word == "--json");
-    let matches = match args::grammar().try_get_matches_from(&typed) {
+    let matches = match args::grammar().try_get_matches_from(typed) {
         Ok(matches) => matches,
         Err(error) => return not_understood(&error, wants_json),
     };

@@ -1,7 +1,11 @@
 //! The store from outside.
 
 #[cfg(test)]
+mod care;
+#[cfg(test)]
 mod common;
+#[cfg(test)]
+mod rotation;
 #[cfg(test)]
 mod search;
 #[cfg(test)]

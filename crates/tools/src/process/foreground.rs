@@ -112,16 +112,15 @@ impl Running {
         let end = loop {
             tokio::select! {
                 code = &mut self.ended => break End::Exited(code.unwrap_or(-1)),
-                chunk = self.output.recv(), if open => open = keep(&mut self.capture, chunk),
+                chunk = self.output.recv(), if open => open = keep(&mut self.capture, chunk.as_deref()),
                 () = tokio::time::sleep_until(deadline) => break End::TimedOut,
                 () = cancel.cancelled() => break End::Interrupted,
             }
         };
-        let tree = Tree::of(self.guard.pid);
         match end {
             End::Exited(_) => {}
-            End::TimedOut => tree.end(GRACE_TIMEOUT).await,
-            End::Interrupted => tree.end(GRACE_INTERRUPT).await,
+            End::TimedOut => Tree::of(self.guard.pid).end(GRACE_TIMEOUT).await,
+            End::Interrupted => Tree::of(self.guard.pid).end(GRACE_INTERRUPT).await,
         }
         self.drain(open).await;
         let leftover = self.guard.watched.take().filter(|_| group_runs(self.guard.pid));
@@ -138,7 +137,7 @@ impl Running {
         let deadline = Instant::now() + DRAIN;
         while open && Instant::now() < deadline {
             match tokio::time::timeout(QUIET, self.output.recv()).await {
-                Ok(chunk) => open = keep(&mut self.capture, chunk),
+                Ok(chunk) => open = keep(&mut self.capture, chunk.as_deref()),
                 Err(_) => break,
             }
         }
@@ -146,8 +145,8 @@ impl Running {
 }
 
 /// Keeps what was read; whether there may be more.
-fn keep(capture: &mut Capture, chunk: Option<Vec<u8>>) -> bool {
-    if let Some(chunk) = &chunk {
+fn keep(capture: &mut Capture, chunk: Option<&[u8]>) -> bool {
+    if let Some(chunk) = chunk {
         capture.push(chunk);
     }
     chunk.is_some()

@@ -113,3 +113,20 @@ fn nothing_is_carried_over_when_all_is_done() {
     }]);
     assert_eq!(session.todo_snapshot(), None);
 }
+
+#[test]
+fn settings_that_are_kept_from_commands_are_not_hidden_in_results() {
+    let mut settings = ToolSettings::for_folder("/users/u/.hermes", "/project");
+    // Any variable that is always there stands for one of the program's own.
+    settings.secret_env = vec!["PATH".to_owned()];
+    let session = ToolSession::new(settings);
+    let path = std::env::var("PATH").unwrap();
+    assert_eq!(session.mask().text(&path, crate::mask::Mode::Code), path);
+    session.hide_secrets(["word-of-a-server".to_owned()]);
+    assert_eq!(
+        session
+            .mask()
+            .text("a word-of-a-server b", crate::mask::Mode::Code),
+        "a *** b"
+    );
+}

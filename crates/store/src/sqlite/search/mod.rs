@@ -292,13 +292,7 @@ impl<'a> Collector<'a> {
         let text = self
             .connection
             .prepare_cached("SELECT content, tool_name, tool_calls FROM messages WHERE id = ?1")?
-            .query_row([hit.message_id.0], |found| {
-                Ok(pairs::words_of(
-                    row::text(found, 0)?,
-                    row::text(found, 1)?,
-                    row::text(found, 2)?,
-                ))
-            })?;
+            .query_row([hit.message_id.0], |found| pairs::words_of(found, 0))?;
         let mut hasher = DefaultHasher::new();
         (&hit.role, &text).hash(&mut hasher);
         let key = (hit.root_session_id.clone(), hasher.finish());
@@ -313,9 +307,9 @@ impl<'a> Collector<'a> {
         self.shown.insert(key, hit.session_id.clone());
         hit.snippet = snippet::around(&text, &self.needles);
         if machine {
-            self.machines.push(hit)
+            self.machines.push(hit);
         } else {
-            self.people.push(hit)
+            self.people.push(hit);
         }
         Ok(())
     }
