@@ -11,8 +11,15 @@ use talaria_types::{ApiMode, Message, ModelRequest, Task, ToolChoice};
 
 const EVENTS: usize = 200_000;
 
+const WIRES: [(ApiMode, &str); 4] = [
+    (ApiMode::ChatCompletions, "chat"),
+    (ApiMode::AnthropicMessages, "messages"),
+    (ApiMode::CodexResponses, "responses"),
+    (ApiMode::Gemini, "gemini"),
+];
+
 fn main() -> Result<(), String> {
-    for (mode, name) in [(ApiMode::ChatCompletions, "chat")] {
+    for (mode, name) in WIRES {
         let words = ProviderRequest {
             provider: Some("custom".to_owned()),
             model: Some("m".to_owned()),
@@ -41,13 +48,37 @@ fn report(name: &str, rate: f64, bytes: usize) {
     println!("{name}: {rate:.0} MB/s at {bytes} bytes an event");
 }
 
-fn stream(_mode: ApiMode) -> String {
-    let event = "data: {\"id\":\"chatcmpl-0123456789\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\
-        \"model\":\"some-model-1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"some words of it \"},\
-        \"finish_reason\":null}]}\n\n";
-    let end =
-        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-    event.repeat(EVENTS) + end
+/// Head, event and end of a stream in each protocol.
+fn stream(mode: ApiMode) -> String {
+    let (head, event, end) = match mode {
+        ApiMode::ChatCompletions => (
+            "",
+            "data: {\"id\":\"chatcmpl-0123456789\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\
+             \"model\":\"some-model-1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"some words of it \"},\
+             \"finish_reason\":null}]}\n\n",
+            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        ),
+        ApiMode::AnthropicMessages => (
+            "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n",
+            "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\
+             \"text_delta\",\"text\":\"some words of it, and then some more words of it, and then the rest of them \"}}\n\n",
+            "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+             data: {\"type\":\"message_stop\"}\n\n",
+        ),
+        ApiMode::CodexResponses => (
+            "",
+            "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":12345,\
+             \"item_id\":\"msg_0123456789\",\"output_index\":0,\"content_index\":0,\"delta\":\"some words of it \"}\n\n",
+            "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[]}}\n\n",
+        ),
+        ApiMode::Gemini => (
+            "",
+            "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"some words of it, and then \
+             some more words of it, and the rest \"}]},\"index\":0}],\"modelVersion\":\"g-1\",\"responseId\":\"r-1\"}\n\n",
+            "data: {\"candidates\":[{\"content\":{\"parts\":[]},\"finishReason\":\"STOP\"}]}\n\n",
+        ),
+    };
+    head.to_owned() + &event.repeat(EVENTS) + end
 }
 
 fn request() -> ModelRequest {

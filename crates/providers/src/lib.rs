@@ -7,6 +7,7 @@
 //! knows what a call cost.
 
 mod address;
+mod answer;
 mod anthropic;
 mod cache;
 pub mod catalogue;
@@ -20,6 +21,7 @@ mod failure;
 mod gemini;
 mod http;
 mod images;
+mod listing;
 mod loose;
 mod params;
 mod pictures;
@@ -37,4 +39,5 @@ mod wire;
 
 pub use effort::{Effort, ParseEffortError};
 pub use endpoint::{Endpoint, connect, decode};
+pub use listing::{ListingError, models};
 pub use resolve::{ProviderRequest, ResolveError, resolve};

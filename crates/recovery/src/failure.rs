@@ -8,7 +8,7 @@ use crate::hint;
 /// One failed call, as facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind, by [`crate::classify`].
+    /// What kind, by [`classify`](crate::classify()).
     pub kind: ErrorKind,
     /// How far the call had come.
     pub phase: Phase,

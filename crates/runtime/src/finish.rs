@@ -16,6 +16,7 @@ impl Session {
     pub(crate) fn finish(&mut self, ending: Ending) -> Result<TurnResult, StoreError> {
         self.keep(&ending);
         self.write_usage()?;
+        self.keep_meter()?;
         self.known_rows = self.store().session(&self.id)?.map_or(0, |row| row.message_count);
         Ok(self.result(&ending))
     }
@@ -30,15 +31,12 @@ impl Session {
             })
             .collect();
         self.rewrites.clone_from(&ending.rewrites);
-        if ending.tally.last_prompt_tokens > 0 {
-            self.last_prompt_tokens = ending.tally.last_prompt_tokens;
-        }
     }
 
     /// The turn's tokens, on the session's row.
     fn write_usage(&mut self) -> Result<(), StoreError> {
-        let (calls, usage) = std::mem::take(&mut self.unwritten);
-        if calls == 0 || !self.stored {
+        let bill = std::mem::take(&mut self.unwritten);
+        if bill.calls == 0 || !self.stored {
             return Ok(());
         }
         let identity = self.models.current().provider.identity();
@@ -50,15 +48,16 @@ impl Session {
                 identity.base_url.clone(),
                 String::new(),
             ),
-            calls,
-            usage,
-            cost_usd: None,
+            calls: bill.calls,
+            usage: bill.usage,
+            cost_usd: bill.usd(),
         };
         self.store().add_usage(&self.id, &row, clock::now())
     }
 
-    fn result(&self, ending: &Ending) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+    fn result(&mut self, ending: &Ending) -> TurnResult {
+        let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let told = told(&ending.outcome);
         TurnResult {
             final_response: told.text,
@@ -75,9 +74,9 @@ impl Session {
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: ending.tally.usage,
-            usage_by_task: std::collections::BTreeMap::default(),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: recoveries(ending),
             warnings: self.sink.take_warnings(),
         }
@@ -85,7 +84,8 @@ impl Session {
 
     /// The result of a turn that the store or its surroundings kept from running.
     pub(crate) fn failed_result(&mut self, error: TurnError) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+        let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let interrupted = error.kind == ErrorKind::Interrupted;
         TurnResult {
             final_response: None,
@@ -106,9 +106,9 @@ impl Session {
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: talaria_types::Usage::default(),
-            usage_by_task: std::collections::BTreeMap::default(),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: Vec::new(),
             warnings: self.sink.take_warnings(),
         }

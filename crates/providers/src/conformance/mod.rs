@@ -347,6 +347,32 @@ pub(crate) fn usage_that_is_not_told_is_not_zero(wire: &Wire) {
     assert_eq!(wire.replay(silent.as_bytes()).1.unwrap().usage, None::<Usage>);
 }
 
+pub(crate) fn a_damaged_stream_never_panics(wire: &Wire) {
+    use proptest::prelude::*;
+    let whole = wire.stream.as_bytes();
+    let damage = proptest::collection::vec((0..whole.len(), any::<u8>(), 0..4u8), 1..12);
+    proptest!(ProptestConfig::with_cases(96), |(damage in damage)| {
+        let mut bytes = whole.to_vec();
+        for (at, byte, how) in damage {
+            let at = at.min(bytes.len().saturating_sub(1));
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                2 => { bytes.remove(at); }
+                _ => { let half = bytes[at / 2..at].to_vec(); bytes.splice(at..at, half); }
+            }
+        }
+        bytes.truncate(64 * 1024);
+        let (_, answer) = wire.replay(&bytes);
+        if let Ok(answer) = answer {
+            let ids: std::collections::HashSet<_> = answer.tool_calls.iter().map(|call| &call.id).collect();
+            prop_assert_eq!(ids.len(), answer.tool_calls.len());
+        }
+        let mut decoder = wire.adapter().decoder(&request());
+        let _ = decoder.document(&String::from_utf8_lossy(&bytes), &mut Vec::new());
+    });
+}
+
 /// The questions, as tests of one adapter.
 macro_rules! conformance {
     ($module:ident, $wire:expr) => {
@@ -366,6 +392,7 @@ macro_rules! conformance {
                 images_are_sent_or_noted,
                 the_facts_say_what_is_sent,
                 usage_that_is_not_told_is_not_zero,
+                a_damaged_stream_never_panics,
             );
         }
     };

@@ -91,10 +91,18 @@ pub(super) fn provider(place: &Place) -> Vec<Finding> {
         .and_then(|cwd| place.config(&cwd, &Overrides::default()));
     // What is wrong with the configuration is told by its own check.
     let Ok(loaded) = loaded else { return Vec::new() };
-    match super::provider::resolved(&loaded) {
-        Ok(told) => vec![Finding::ok(NAME, told)],
-        Err(told) => vec![
-            Finding::failed(NAME, told)
+    match talaria_runtime::chosen_model(&loaded) {
+        Ok(identity) => {
+            vec![Finding::ok(
+                NAME,
+                format!(
+                    "{} of {} at {}",
+                    identity.model, identity.provider, identity.base_url
+                ),
+            )]
+        }
+        Err(error) => vec![
+            Finding::failed(NAME, error.to_string())
                 .hint("for instance: talaria config set OPENAI_API_KEY sk-…  and  talaria model gpt-5.1"),
         ],
     }
