@@ -1,3 +1,31 @@
-//! The talaria binary: arguments, one-shot mode, interactive session.
+//! The `talaria` binary: arguments, one-shot mode, interactive session.
+//!
+//! How the parts meet: [`args`] says what can be typed, [`commands`] is the table
+//! of what is done about it, [`face`] shows a session (one turn or many) to a
+//! person or a program, [`output`] is the only place that writes to the standard
+//! streams and [`exit`] the only one that turns errors into texts and codes.
+//! It drives the engine through `Op` and `Event` and decides nothing itself.
 
-fn main() {}
+mod args;
+mod commands;
+mod exit;
+mod face;
+mod output;
+mod place;
+mod shapes;
+mod text;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    // Before anything is built: scripts ask for the version often, and only for the version.
+    if let [_, only] = typed.as_slice()
+        && (only == "--version" || only == "-V")
+    {
+        output::line(concat!("talaria ", env!("CARGO_PKG_VERSION")));
+        return ExitCode::SUCCESS;
+    }
+    ExitCode::from(commands::run(&typed))
+}

@@ -3,11 +3,14 @@
 //! [`Provider`] is one model at one address. The wire adapters and the HTTP
 //! driver behind it live in `talaria-providers`; [`fake`] is the scripted one
 //! for tests. The parts every adapter shares stand here: [`sse`] splits a byte
-//! stream into events, [`assemble`] joins deltas into one [`Completion`].
+//! stream into events, [`assemble`] joins deltas into one [`Completion`], [`think`]
+//! parts thoughts from text, [`json`] mends what servers write.
 
 pub mod assemble;
 pub mod fake;
+pub mod json;
 pub mod sse;
+pub mod think;
 
 use futures_util::future::BoxFuture;
 use talaria_recovery::Failure;
@@ -40,6 +43,13 @@ pub trait Provider: Send + Sync {
     ///
     /// Never fails: what cannot be found out in a few seconds is the default.
     fn context_window(&self) -> BoxFuture<'_, Window>;
+
+    /// Takes note that the window is only this large: the server has said so when
+    /// it refused a request. Later answers of [`Provider::context_window`] are no
+    /// larger, in other processes too where there is a place to keep it.
+    fn learn_window(&self, tokens: u64) {
+        let _ = tokens;
+    }
 
     /// Drops every open connection, so that the next call starts from a clean one.
     fn rebuild_transport(&self);

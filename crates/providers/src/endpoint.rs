@@ -4,9 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use talaria_llm::Provider;
-use talaria_types::ModelIdentity;
+use talaria_llm::sse::{Event, Framer};
+use talaria_recovery::Login;
+use talaria_types::{ApiMode, Completion, Delta, ModelIdentity, ModelRequest};
+
+use crate::anthropic::MessagesAdapter;
+use crate::catalogue::Catalogue;
+use crate::chat::{self, ChatAdapter};
+use crate::effort::Effort;
+use crate::gemini::GeminiAdapter;
+use crate::http;
+use crate::responses::ResponsesAdapter;
+use crate::wire::Adapter;
 
 /// One model at one address, with everything needed to call it.
 #[derive(Clone, Debug)]
@@ -29,9 +40,102 @@ pub struct Endpoint {
     pub images: PathBuf,
     /// A file of additional root certificates.
     pub ca_bundle: Option<PathBuf>,
+    /// `agent.reasoning_effort`; the provider's own when absent.
+    pub effort: Option<Effort>,
+    /// What is known about models.
+    pub catalogue: Arc<Catalogue>,
+}
+
+impl Endpoint {
+    /// Which of the known kinds of server it is taken for, for people.
+    pub fn dialect(&self) -> &'static str {
+        match self.identity.api_mode {
+            ApiMode::ChatCompletions => chat::dialect::of(&self.identity).name,
+            ApiMode::AnthropicMessages => "Anthropic Messages",
+            ApiMode::CodexResponses => "OpenAI Responses",
+            ApiMode::Gemini => "Gemini",
+        }
+    }
+
+    /// The key is the token of a login and not a key: it is sent another way and runs out.
+    pub(crate) fn has_oauth_key(&self) -> bool {
+        let key = self.api_key.as_ref().map_or("", |key| key.expose_secret());
+        match self.identity.api_mode {
+            ApiMode::AnthropicMessages => key.starts_with("sk-ant-oat"),
+            ApiMode::Gemini => key.starts_with("ya29."),
+            ApiMode::ChatCompletions | ApiMode::CodexResponses => {
+                matches!(
+                    self.identity.provider.as_str(),
+                    "openai-codex" | "xai-oauth" | "nous" | "qwen-oauth" | "copilot"
+                )
+            }
+        }
+    }
+
+    /// Which kind of login it is.
+    pub(crate) fn login(&self) -> Login {
+        match self.identity.provider.as_str() {
+            _ if !self.has_oauth_key() => Login::ApiKey,
+            "anthropic" => Login::Anthropic,
+            "openai-codex" => Login::Codex,
+            "xai-oauth" => Login::Xai,
+            "nous" => Login::Nous,
+            "copilot" => Login::Copilot,
+            _ => Login::Other,
+        }
+    }
+
+    /// The model goes on from an assistant message in the last place of a request.
+    pub fn takes_prefill(&self) -> bool {
+        match self.identity.api_mode {
+            ApiMode::ChatCompletions => chat::dialect::of(&self.identity).takes_prefill,
+            ApiMode::AnthropicMessages | ApiMode::CodexResponses | ApiMode::Gemini => false,
+        }
+    }
 }
 
 /// Makes a provider of an endpoint. Opens no connection yet.
-pub fn connect(_endpoint: Endpoint) -> Arc<dyn Provider> {
-    unimplemented!()
+pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
+    let adapter = adapter(&endpoint);
+    http::provider(endpoint, adapter)
+}
+
+/// The adapter of an endpoint's protocol.
+pub(crate) fn adapter(endpoint: &Endpoint) -> Box<dyn Adapter> {
+    match endpoint.identity.api_mode {
+        ApiMode::ChatCompletions => Box::new(ChatAdapter::new(endpoint)),
+        ApiMode::AnthropicMessages => Box::new(MessagesAdapter::new(endpoint)),
+        ApiMode::CodexResponses => Box::new(ResponsesAdapter::new(endpoint)),
+        ApiMode::Gemini => Box::new(GeminiAdapter::new(endpoint)),
+    }
+}
+
+/// Reads a recorded answer of an endpoint as if it arrived now, without a network.
+///
+/// # Errors
+/// Why the bytes are no answer, in words.
+pub fn decode(
+    endpoint: &Endpoint,
+    request: &ModelRequest,
+    bytes: &[u8],
+    sink: &mut dyn FnMut(Delta),
+) -> Result<Completion, String> {
+    let mut decoder = adapter(endpoint).decoder(request);
+    let mut out = Vec::new();
+    let mut failed = None;
+    let mut framer = Framer::default();
+    let mut take = |event: Event<'_>| {
+        if failed.is_none() {
+            failed = decoder.event(event, &mut out).err();
+            out.drain(..).for_each(&mut *sink);
+        }
+    };
+    framer.push(bytes, &mut take);
+    framer.finish(&mut take);
+    let result = match failed {
+        Some(error) => Err(error),
+        None => decoder.finish(&mut out),
+    };
+    out.drain(..).for_each(sink);
+    result.map_err(|error| error.to_string())
 }

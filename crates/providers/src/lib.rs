@@ -1,10 +1,43 @@
 //! Speaks to models: pure wire adapters and the one HTTP driver.
 //!
-//! An adapter is a folder of pure functions (`encode`, `decode`, `failure`);
-//! the driver in [`http`] owns connections, time-outs and framing and is the
-//! same for all of them. [`resolve`] turns a configuration's words into an
-//! [`Endpoint`]; [`connect`] turns an endpoint into a [`talaria_llm::Provider`].
+//! An adapter is a folder of pure functions (`encode`, `decode`); the driver in
+//! `http` owns connections, time-outs and framing and is the same for all of
+//! them. [`resolve`] turns a configuration's words into an [`Endpoint`];
+//! [`connect`] turns an endpoint into a [`talaria_llm::Provider`]. [`pricing`]
+//! knows what a call cost.
 
+mod address;
+mod answer;
+mod anthropic;
+mod cache;
+pub mod catalogue;
+mod chat;
+#[cfg(test)]
+mod conformance;
+mod effort;
 mod endpoint;
+mod facts;
+mod failure;
+mod gemini;
+mod http;
+mod images;
+mod listing;
+mod loose;
+mod params;
+mod pictures;
+pub mod pricing;
+pub mod resolve;
+mod responses;
+mod runs;
+mod scrub;
+#[cfg(test)]
+mod testing;
+mod tls;
+mod window;
+mod window_file;
+mod wire;
 
-pub use endpoint::{Endpoint, connect};
+pub use effort::{Effort, ParseEffortError};
+pub use endpoint::{Endpoint, connect, decode};
+pub use listing::{ListingError, models};
+pub use resolve::{ProviderRequest, ResolveError, resolve};

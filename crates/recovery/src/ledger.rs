@@ -43,7 +43,7 @@ impl Budget {
             Self::PerCall(n) | Self::PerTurn(n) | Self::PerCredential(n) => n,
             Self::Shared { limit, .. } => limit,
             Self::Retries => situation.max_retries,
-            Self::Fallbacks => fired.saturating_add(situation.fallbacks_left),
+            Self::Fallbacks => fired.saturating_add(situation.fallbacks_left.max(1)),
             Self::Final => fired.saturating_add(1),
         }
     }
@@ -143,11 +143,15 @@ impl Ledger {
     pub(crate) fn record(&mut self, row: &str, budget: Budget) {
         bump(&mut self.call, row);
         bump(&mut self.turn, row);
+        bump(&mut self.credential, row);
         match budget {
-            Budget::PerCredential(_) => bump(&mut self.credential, row),
             Budget::Retries => self.retries = self.retries.saturating_add(1),
             Budget::Shared { name, .. } => bump(&mut self.shared, name),
-            Budget::PerCall(_) | Budget::PerTurn(_) | Budget::Fallbacks | Budget::Final => {}
+            Budget::PerCall(_)
+            | Budget::PerTurn(_)
+            | Budget::PerCredential(_)
+            | Budget::Fallbacks
+            | Budget::Final => {}
         }
     }
 

@@ -1,7 +1,9 @@
 //! What can be done about a failure, as data.
 
 use serde::{Deserialize, Serialize};
-use talaria_types::Rewrite;
+use talaria_types::{Rewrite, TurnError};
+
+use crate::Failure;
 
 /// The cure a row names. The turn turns it into its next step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,8 +58,21 @@ pub struct Decision {
     pub note: Option<String>,
 }
 
+impl Decision {
+    /// The turn's end after this decision: the failure's own words, why nothing more is tried, and what to do.
+    pub fn turn_error(&self, failure: &Failure) -> TurnError {
+        let mut error = failure.to_turn_error();
+        error.hint = match (self.note.clone(), error.hint.take()) {
+            (Some(note), Some(hint)) => Some(format!("{note}; {hint}")),
+            (note, hint) => note.or(hint),
+        };
+        error
+    }
+}
+
 /// What a row may know besides the failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Situation {
     /// Providers left in the fallback chain.
     pub fallbacks_left: u32,
@@ -74,10 +89,8 @@ pub struct Situation {
     /// Milliseconds of the turn's waiting that are left.
     pub patience_ms: u64,
     /// The repairs that already hold for this model; none of them is proposed again.
-    #[serde(default)]
     pub applied: Vec<Rewrite>,
     /// How many answers of this provider in a row stalled, over turns and this one included.
-    #[serde(default)]
     pub stalls: u32,
 }
 

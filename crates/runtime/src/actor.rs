@@ -33,12 +33,19 @@ impl Session {
         let turn = TurnId::new(format!("t{:016x}", clock::entropy()));
         let cancel = self.inbox.begin_turn();
         self.sink.enter(self.id.clone(), turn.clone());
-        self.sink.tell(Event::TurnStarted { prompt: content.text().into_owned() });
+        self.sink.tell(Event::TurnStarted {
+            prompt: content.text().into_owned(),
+        });
         let span = tracing::info_span!("turn", session = %self.id, turn = %turn);
-        let result = self.guarded(content, turn.clone(), &cancel).instrument(span).await;
+        let result = self
+            .guarded(content, turn.clone(), &cancel)
+            .instrument(span)
+            .await;
         self.sink.enter(self.id.clone(), turn);
         self.inbox.end_turn();
-        self.sink.tell(Event::TurnFinished { result: Box::new(result) });
+        self.sink.tell(Event::TurnFinished {
+            result: Box::new(result),
+        });
     }
 
     /// The turn, with everything that keeps it from running turned into a result.
@@ -87,7 +94,7 @@ impl Session {
     }
 
     /// Another process may have gone on with the session since it was read.
-    fn catch_up(&mut self) -> Result<(), talaria_store::StoreError> {
+    pub(crate) fn catch_up(&mut self) -> Result<(), talaria_store::StoreError> {
         if !self.stored || self.exact {
             return Ok(());
         }
@@ -128,11 +135,17 @@ fn no_lease(reason: NoLease) -> TurnError {
 
 fn store_error(error: &talaria_store::StoreError) -> TurnError {
     use std::error::Error;
-    let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+    let cause = error
+        .source()
+        .map(|source| format!(": {source}"))
+        .unwrap_or_default();
     TurnError {
         kind: ErrorKind::Internal,
         message: format!("{error}{cause}"),
         status: None,
-        hint: Some("nothing that was stored before is lost; `talaria db check` says whether the store is sound".to_owned()),
+        hint: Some(
+            "nothing that was stored before is lost; `talaria db check` says whether the store is sound"
+                .to_owned(),
+        ),
     }
 }

@@ -1,16 +1,21 @@
 //! What a process shares between its sessions.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use talaria_config::Loaded;
+use talaria_context::meter::Meter;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
 use talaria_tools::{Executor, Registry, ToolSession};
-use talaria_types::SessionId;
+use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
+use crate::bill::Bill;
 use crate::events::Sink;
+use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::{Model, Models};
 use crate::record::Digester;
@@ -44,6 +49,23 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
+    /// What the person should know from the start.
+    warnings: Vec<String>,
+    /// Models of side tasks, where the configuration names one.
+    auxiliary: BTreeMap<Task, Arc<Model>>,
+}
+
+impl Shared {
+    /// The model of a side task, when it is not the session's own.
+    pub(crate) fn auxiliary(&self, task: Task) -> Option<Arc<Model>> {
+        self.auxiliary.get(&task).cloned()
+    }
+
+    /// How long a side task may take.
+    pub(crate) fn auxiliary_timeout(&self, task: Task) -> Duration {
+        let config = self.loaded.config.auxiliary.get(task.as_str());
+        Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(120))
+    }
 }
 
 /// Which session is opened.
@@ -71,6 +93,12 @@ pub enum EngineError {
     /// The command line or the configuration asks for what is not there (exit code 2).
     #[error("{0}")]
     Usage(String),
+    /// What would be sent does not fit the model's window (exit code 6).
+    #[error("{0}")]
+    TooLarge(String),
+    /// Another process is at work on the session (exit code 1).
+    #[error("{0}")]
+    Busy(String),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -82,7 +110,8 @@ impl Engine {
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
-        let chain = setup::chain(&loaded)?;
+        let (chain, mut warnings) = setup::chain(&loaded)?;
+        let auxiliary = setup::auxiliary(&loaded, &mut warnings);
         let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
         let shared = Shared {
             loaded,
@@ -90,8 +119,12 @@ impl Engine {
             store: Arc::new(store),
             registry: Arc::new(Registry::builtin()),
             chain,
+            warnings,
+            auxiliary,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// The store.
@@ -113,7 +146,15 @@ impl Engine {
             session.open(&found)?;
             session.exact = matches!(open, Open::Resume { exact: true, .. });
         }
-        for warning in self.shared.loaded.warnings.iter().chain(&self.shared.store.warnings()) {
+        let store = self.shared.store.warnings();
+        for warning in self
+            .shared
+            .loaded
+            .warnings
+            .iter()
+            .chain(&self.shared.warnings)
+            .chain(&store)
+        {
             session.sink.warn(warning.clone());
         }
         let (ops, received) = mpsc::unbounded_channel();
@@ -135,22 +176,34 @@ impl Engine {
             }
             Open::Newest => match store.newest(None)? {
                 Some(found) => Ok(Some(store.tip(&found)?)),
-                None => Err(EngineError::Usage("there is no session to continue yet".to_owned())),
+                None => Err(EngineError::Usage(
+                    "there is no session to continue yet".to_owned(),
+                )),
             },
         }
     }
 
     /// A session without a past.
-    async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
+    pub(crate) async fn blank(
+        &self,
+        id: SessionId,
+        sink: Sink,
+        inbox: Arc<Inbox>,
+    ) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
-        let models = Models::new(shared.chain.clone(), config.compression.threshold, config.compression.min_tokens);
+        let models = Models::new(
+            shared.chain.clone(),
+            config.compression.threshold,
+            config.compression.min_tokens,
+        );
         let window = models.current().provider.context_window().await.tokens;
         let selection = shared
             .registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
         let tools = shared.registry.specs(&selection);
+        let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let executor = Executor::new(shared.registry.clone(), selection, ToolSession::new(settings));
         Ok(Session {
@@ -166,8 +219,12 @@ impl Engine {
             executor,
             models,
             rewrites: Vec::new(),
-            last_prompt_tokens: 0,
-            unwritten: (0, talaria_types::Usage::default()),
+            gauge: Gauge::new(&model, Meter::default()),
+            kept_meter: None,
+            warned: HashSet::new(),
+            side_usage: BTreeMap::new(),
+            unwritten: Bill::default(),
+            spent: Bill::default(),
             digester: Digester::default(),
             sink,
             inbox,
@@ -186,16 +243,22 @@ impl Session {
         let lineage = self.store().lineage(id)?;
         let row = self.store().session(id)?;
         let root = lineage.first().cloned().unwrap_or_else(|| id.clone());
-        let root_row = if root == *id { row.clone() } else { self.store().session(&root)? };
+        let root_row = if root == *id {
+            row.clone()
+        } else {
+            self.store().session(&root)?
+        };
         self.id = id.clone();
         self.root = root;
         self.stored = true;
         self.started_at = root_row.map_or(self.started_at, |row| row.started_at);
         self.known_rows = row.as_ref().map_or(0, |row| row.message_count);
-        let prompt = row.and_then(|row| row.system_prompt).filter(|prompt| !prompt.is_empty());
+        let prompt = row
+            .and_then(|row| row.system_prompt)
+            .filter(|prompt| !prompt.is_empty());
         self.system = prompt.map(Arc::from);
         self.history = crate::prepare::live(self)?;
-        self.last_prompt_tokens = 0;
+        self.gauge.meter = self.stored_meter();
         self.executor.session().hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())

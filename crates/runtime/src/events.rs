@@ -34,14 +34,27 @@ impl Sink {
         *self.place.lock().unwrap_or_else(PoisonError::into_inner) = (session, turn);
     }
 
+    /// The turn goes on under another id.
+    pub(crate) fn move_to(&self, session: SessionId) {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).0 = session;
+    }
+
     /// Tells one event. A face that has gone away misses it.
     pub(crate) fn tell(&self, event: Event) {
         if let Event::Warning { text } = &event {
-            self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.clone());
+            self.warnings
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(text.clone());
         }
         let (session_id, turn_id) = self.place.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let seq = SEQUENCE.fetch_add(1, Ordering::Relaxed) + 1;
-        let _ = self.sender.send(Envelope { event, session_id, turn_id, seq });
+        let _ = self.sender.send(Envelope {
+            event,
+            session_id,
+            turn_id,
+            seq,
+        });
     }
 
     /// Warns the person; the turn's result carries it too.

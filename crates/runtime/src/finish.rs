@@ -16,6 +16,7 @@ impl Session {
     pub(crate) fn finish(&mut self, ending: Ending) -> Result<TurnResult, StoreError> {
         self.keep(&ending);
         self.write_usage()?;
+        self.keep_meter()?;
         self.known_rows = self.store().session(&self.id)?.map_or(0, |row| row.message_count);
         Ok(self.result(&ending))
     }
@@ -30,31 +31,33 @@ impl Session {
             })
             .collect();
         self.rewrites.clone_from(&ending.rewrites);
-        if ending.tally.last_prompt_tokens > 0 {
-            self.last_prompt_tokens = ending.tally.last_prompt_tokens;
-        }
     }
 
     /// The turn's tokens, on the session's row.
     fn write_usage(&mut self) -> Result<(), StoreError> {
-        let (calls, usage) = std::mem::take(&mut self.unwritten);
-        if calls == 0 || !self.stored {
+        let bill = std::mem::take(&mut self.unwritten);
+        if bill.calls == 0 || !self.stored {
             return Ok(());
         }
         let identity = self.models.current().provider.identity();
         let row = UsageRow {
             task: String::new(),
             model: identity.model.clone(),
-            billing: (identity.provider.clone(), identity.base_url.clone(), String::new()),
-            calls,
-            usage,
-            cost_usd: None,
+            billing: (
+                identity.provider.clone(),
+                identity.base_url.clone(),
+                String::new(),
+            ),
+            calls: bill.calls,
+            usage: bill.usage,
+            cost_usd: bill.usd(),
         };
         self.store().add_usage(&self.id, &row, clock::now())
     }
 
-    fn result(&self, ending: &Ending) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+    fn result(&mut self, ending: &Ending) -> TurnResult {
+        let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let told = told(&ending.outcome);
         TurnResult {
             final_response: told.text,
@@ -71,9 +74,9 @@ impl Session {
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: ending.tally.usage,
-            usage_by_task: std::collections::BTreeMap::default(),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: recoveries(ending),
             warnings: self.sink.take_warnings(),
         }
@@ -81,7 +84,8 @@ impl Session {
 
     /// The result of a turn that the store or its surroundings kept from running.
     pub(crate) fn failed_result(&mut self, error: TurnError) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+        let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let interrupted = error.kind == ErrorKind::Interrupted;
         TurnResult {
             final_response: None,
@@ -91,16 +95,20 @@ impl Session {
             failed: !interrupted,
             partial: false,
             interrupted,
-            exit_reason: if interrupted { ExitReason::Interrupted } else { ExitReason::Error },
+            exit_reason: if interrupted {
+                ExitReason::Interrupted
+            } else {
+                ExitReason::Error
+            },
             error: Some(error),
             api_calls: 0,
             compressions: 0,
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: talaria_types::Usage::default(),
-            usage_by_task: std::collections::BTreeMap::default(),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: Vec::new(),
             warnings: self.sink.take_warnings(),
         }
@@ -117,7 +125,13 @@ struct Told {
 }
 
 fn told(outcome: &Outcome) -> Told {
-    let plain = |text: Option<String>, exit_reason| Told { text, exit_reason, failed: false, partial: false, error: None };
+    let plain = |text: Option<String>, exit_reason| Told {
+        text,
+        exit_reason,
+        failed: false,
+        partial: false,
+        error: None,
+    };
     match outcome {
         Outcome::Replied { text } => plain(Some(text.clone()), ExitReason::TextResponse),
         Outcome::Partial { text, why } => Told {
@@ -132,7 +146,10 @@ fn told(outcome: &Outcome) -> Told {
             exit_reason: ExitReason::TurnLimit,
             failed: false,
             partial: true,
-            error: Some(error(ErrorKind::TurnLimit, "the turn's model calls are spent (agent.max_turns)")),
+            error: Some(error(
+                ErrorKind::TurnLimit,
+                "the turn's model calls are spent (agent.max_turns)",
+            )),
         },
         Outcome::Interrupted { text } => Told {
             text: text.clone(),
@@ -141,25 +158,46 @@ fn told(outcome: &Outcome) -> Told {
             partial: text.is_some(),
             error: Some(error(ErrorKind::Interrupted, "the turn was interrupted")),
         },
-        Outcome::Refused { text } => failed(Some(text.clone()), ExitReason::Refused, error(ErrorKind::Refused, text)),
-        Outcome::Empty { explanation } => {
-            failed(None, ExitReason::EmptyAnswer, error(ErrorKind::EmptyAnswer, explanation))
+        Outcome::Refused { text } => failed(
+            Some(text.clone()),
+            ExitReason::Refused,
+            error(ErrorKind::Refused, text),
+        ),
+        Outcome::Empty { explanation } => failed(
+            None,
+            ExitReason::EmptyAnswer,
+            error(ErrorKind::EmptyAnswer, explanation),
+        ),
+        Outcome::GuardrailHalt { text } => failed(
+            Some(text.clone()),
+            ExitReason::GuardrailHalt,
+            error(ErrorKind::TurnLimit, text),
+        ),
+        Outcome::SpendLimit { text } => {
+            failed(None, ExitReason::SpendLimit, error(ErrorKind::SpendLimit, text))
         }
-        Outcome::GuardrailHalt { text } => {
-            failed(Some(text.clone()), ExitReason::GuardrailHalt, error(ErrorKind::TurnLimit, text))
-        }
-        Outcome::SpendLimit { text } => failed(None, ExitReason::SpendLimit, error(ErrorKind::SpendLimit, text)),
         Outcome::Overflow(failure) => failed(None, ExitReason::ContextOverflow, of_failure(failure)),
         Outcome::Failed(failure) => failed(None, ExitReason::Error, of_failure(failure)),
     }
 }
 
 fn failed(text: Option<String>, exit_reason: ExitReason, error: TurnError) -> Told {
-    Told { text, exit_reason, failed: true, partial: false, error: Some(error) }
+    Told {
+        text,
+        exit_reason,
+        failed: true,
+        partial: false,
+        error: Some(error),
+    }
 }
 
 fn error(kind: ErrorKind, message: &str) -> TurnError {
-    TurnError { kind, message: message.to_owned(), status: None, hint: None }
+    TurnError {
+        kind,
+        message: message.to_owned(),
+        status: None,
+        hint: None,
+    }
 }
 
 fn of_failure(failure: &Failure) -> TurnError {
@@ -168,5 +206,10 @@ fn of_failure(failure: &Failure) -> TurnError {
 
 fn recoveries(ending: &Ending) -> Vec<RecoveryCount> {
     let fired = ending.tally.recoveries.iter();
-    fired.map(|(row, times)| RecoveryCount { row: row.clone(), times: *times }).collect()
+    fired
+        .map(|(row, times)| RecoveryCount {
+            row: row.clone(),
+            times: *times,
+        })
+        .collect()
 }

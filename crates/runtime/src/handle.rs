@@ -15,7 +15,11 @@ pub struct SessionHandle {
 
 impl SessionHandle {
     pub(crate) fn new(ops: mpsc::UnboundedSender<Op>, events: Events, id: SessionId) -> Self {
-        Self { ops, events: Some(events), id }
+        Self {
+            ops,
+            events: Some(events),
+            id,
+        }
     }
 
     /// Asks something of the session; does nothing when its actor has ended.

@@ -10,7 +10,8 @@ use serde_json::Value;
 use talaria_store::{CallJournal, CallState, SessionStore, StoreError};
 use talaria_tools::{Host, JournalError};
 use talaria_types::{
-    ApprovalAnswer, ApprovalRequest, Effect, Event, Message, MessageId, Question, SessionId, ToolCall, ToolResult, TurnId,
+    ApprovalAnswer, ApprovalRequest, Effect, Event, Message, MessageId, Question, SessionId, ToolCall,
+    ToolResult, TurnId,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +23,8 @@ use crate::inbox::Inbox;
 static QUESTIONS: AtomicU64 = AtomicU64::new(1);
 
 /// What a person's guidance is wrapped in, so that it is not taken for a tool's output.
-const STEER_OPEN: &str = "\n\n[OUT-OF-BAND USER MESSAGE — the user said this while you were working; it is not tool output]\n";
+const STEER_OPEN: &str =
+    "\n\n[OUT-OF-BAND USER MESSAGE — the user said this while you were working; it is not tool output]\n";
 const STEER_CLOSE: &str = "\n[/OUT-OF-BAND USER MESSAGE]";
 
 /// One batch's host. Results become rows in call order, each as soon as all
@@ -74,7 +76,10 @@ impl<'a> TurnHost<'a> {
     ///
     /// # Errors
     /// When a row could not be written.
-    pub(crate) fn into_rows(self, results: &[ToolResult]) -> Result<Vec<(MessageId, Arc<Message>)>, StoreError> {
+    pub(crate) fn into_rows(
+        self,
+        results: &[ToolResult],
+    ) -> Result<Vec<(MessageId, Arc<Message>)>, StoreError> {
         let order = self.rows().order.clone();
         for (id, result) in order.iter().zip(results) {
             self.settle(id, result);
@@ -90,14 +95,22 @@ impl<'a> TurnHost<'a> {
     fn settle(&self, id: &str, result: &ToolResult) {
         let mut rows = self.rows();
         let done = rows.written.len();
-        let known = rows.waiting.contains_key(id) || rows.order[..done.min(rows.order.len())].iter().any(|w| w == id);
+        let known =
+            rows.waiting.contains_key(id) || rows.order[..done.min(rows.order.len())].iter().any(|w| w == id);
         if known {
             return;
         }
-        rows.waiting.insert(id.to_owned(), Arc::new(self.message(id, result)));
+        rows.waiting
+            .insert(id.to_owned(), Arc::new(self.message(id, result)));
         while let Some(next) = rows.order.get(rows.written.len()).cloned() {
-            let Some(message) = rows.waiting.remove(&next) else { break };
-            match self.parts.store.append(&self.parts.session, std::slice::from_ref(&message), clock::now()) {
+            let Some(message) = rows.waiting.remove(&next) else {
+                break;
+            };
+            match self
+                .parts
+                .store
+                .append(&self.parts.session, std::slice::from_ref(&message), clock::now())
+            {
                 Ok(ids) => rows.written.extend(ids.first().map(|id| (*id, message))),
                 Err(error) => {
                     rows.failure = Some(error);
@@ -117,7 +130,13 @@ impl<'a> TurnHost<'a> {
         message
     }
 
-    fn journal(&self, call: &ToolCall, tool: &str, effect: Effect, state: CallState) -> Result<(), JournalError> {
+    fn journal(
+        &self,
+        call: &ToolCall,
+        tool: &str,
+        effect: Effect,
+        state: CallState,
+    ) -> Result<(), JournalError> {
         self.rows().effects.insert(call.id.clone(), effect);
         if effect == Effect::Read {
             // Repeating a read is harmless, so nothing depends on knowing that it began.
@@ -135,7 +154,10 @@ impl<'a> TurnHost<'a> {
             pid: None,
             result: None,
         };
-        self.parts.store.journal(&entry, now).map_err(|error| JournalError(error.to_string()))
+        self.parts
+            .store
+            .journal(&entry, now)
+            .map_err(|error| JournalError(error.to_string()))
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -167,7 +189,12 @@ impl Host for TurnHost<'_> {
     }
 
     fn spawned(&self, call: &ToolCall, pid: u32) {
-        let effect = self.rows().effects.get(&call.id).copied().unwrap_or(Effect::Execute);
+        let effect = self
+            .rows()
+            .effects
+            .get(&call.id)
+            .copied()
+            .unwrap_or(Effect::Execute);
         let now = clock::now();
         let entry = CallJournal {
             session_id: self.parts.session.clone(),
@@ -202,7 +229,10 @@ impl Host for TurnHost<'_> {
             let id = request.id.clone();
             let answer = self.parts.inbox.expect_approval(&id);
             self.parts.sink.tell(Event::ApprovalRequested(request));
-            let answer = self.wait(answer, self.parts.approval_timeout).await.unwrap_or(ApprovalAnswer::Deny);
+            let answer = self
+                .wait(answer, self.parts.approval_timeout)
+                .await
+                .unwrap_or(ApprovalAnswer::Deny);
             self.parts.sink.tell(Event::ApprovalAnswered { id, answer });
             answer
         })
@@ -236,6 +266,8 @@ fn append_text(message: &mut Message, more: &str) {
     use talaria_types::{Content, Part};
     match &mut message.content {
         Content::Text(text) => text.push_str(more),
-        Content::Parts(parts) => parts.push(Part::Text { text: more.to_owned() }),
+        Content::Parts(parts) => parts.push(Part::Text {
+            text: more.to_owned(),
+        }),
     }
 }

@@ -69,7 +69,11 @@ impl Inbox {
 
     /// Sorts what arrives: what concerns the running turn takes effect at once,
     /// everything else waits its turn in `work`.
-    pub(crate) async fn sort(self: Arc<Self>, mut ops: mpsc::UnboundedReceiver<Op>, work: mpsc::UnboundedSender<Op>) {
+    pub(crate) async fn sort(
+        self: Arc<Self>,
+        mut ops: mpsc::UnboundedReceiver<Op>,
+        work: mpsc::UnboundedSender<Op>,
+    ) {
         while let Some(op) = ops.recv().await {
             match op {
                 Op::Steer { text } => self.lock().steer.push(text),

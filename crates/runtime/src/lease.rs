@@ -45,7 +45,11 @@ impl<'a> Lease<'a> {
             let outcome = store.acquire_lease(session, &holder, clock::now());
             match outcome.map_err(NoLease::Store)? {
                 LeaseOutcome::Held => {
-                    return Ok(Self { store, session: session.clone(), holder });
+                    return Ok(Self {
+                        store,
+                        session: session.clone(),
+                        holder,
+                    });
                 }
                 LeaseOutcome::Busy { holder: other } if tokio::time::Instant::now() >= deadline => {
                     return Err(NoLease::Busy(other));

@@ -8,11 +8,16 @@
 //! turn again without a network.
 
 mod actor;
+mod bill;
+mod by_hand;
 mod clock;
 mod commands;
+mod compaction;
+mod cooldown;
 mod engine;
 mod events;
 mod finish;
+mod gauge;
 mod handle;
 mod host;
 mod inbox;
@@ -25,7 +30,10 @@ mod record;
 pub mod replay;
 mod session;
 mod setup;
+mod summarise;
 mod turn_loop;
 
+pub use by_hand::Uncompressed;
 pub use engine::{Engine, EngineError, EngineOptions, Open};
 pub use handle::{Events, SessionHandle};
+pub use setup::chosen_model;

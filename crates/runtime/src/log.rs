@@ -34,7 +34,11 @@ struct LocalTime;
 
 impl tracing_subscriber::fmt::time::FormatTime for LocalTime {
     fn format_time(&self, w: &mut tracing_subscriber::fmt::format::Writer<'_>) -> std::fmt::Result {
-        write!(w, "{}", jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S%.3f"))
+        write!(
+            w,
+            "{}",
+            jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S%.3f")
+        )
     }
 }
 
@@ -54,11 +58,19 @@ impl<'a> MakeWriter<'a> for Logs {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
-        Line { logs: self, serious: false, text: Vec::new() }
+        Line {
+            logs: self,
+            serious: false,
+            text: Vec::new(),
+        }
     }
 
     fn make_writer_for(&'a self, meta: &Metadata<'_>) -> Line<'a> {
-        Line { logs: self, serious: *meta.level() <= Level::WARN, text: Vec::new() }
+        Line {
+            logs: self,
+            serious: *meta.level() <= Level::WARN,
+            text: Vec::new(),
+        }
     }
 }
 
@@ -105,7 +117,10 @@ impl Rotating {
     /// Writes a line; a log that cannot be written must not stop a turn.
     fn write(&self, line: &str) {
         let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.as_ref().is_some_and(|(_, size)| *size + line.len() as u64 > self.most) {
+        if slot
+            .as_ref()
+            .is_some_and(|(_, size)| *size + line.len() as u64 > self.most)
+        {
             *slot = None;
             self.turn_over();
         }

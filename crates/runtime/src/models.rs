@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use talaria_context::meter::WindowPlan;
 use talaria_llm::{Provider, Window};
+use talaria_providers::catalogue::Catalogue;
 use talaria_recovery::ErrorKind;
 use talaria_turn::ModelSetup;
 
@@ -15,6 +16,8 @@ const COOL_DOWN: Duration = Duration::from_secs(60);
 pub(crate) struct Model {
     /// How it is asked.
     pub(crate) provider: Arc<dyn Provider>,
+    /// What is known about models and their prices.
+    pub(crate) catalogue: Arc<Catalogue>,
     /// `model.max_tokens`, or none.
     pub(crate) max_output: Option<u64>,
     /// Its dialect takes an assistant message as the last one.
@@ -34,7 +37,13 @@ pub(crate) struct Models {
 impl Models {
     /// A chain; its first model is the chosen one.
     pub(crate) fn new(chain: Vec<Arc<Model>>, threshold: f64, min_tokens: u64) -> Self {
-        Self { chain, current: 0, resting: None, threshold, min_tokens }
+        Self {
+            chain,
+            current: 0,
+            resting: None,
+            threshold,
+            min_tokens,
+        }
     }
 
     /// A new turn goes back to the first model, unless it still rests.
@@ -60,7 +69,12 @@ impl Models {
         if self.current + 1 >= self.chain.len() {
             return None;
         }
-        if self.current == 0 && matches!(why, ErrorKind::RateLimit | ErrorKind::Billing | ErrorKind::Overloaded) {
+        if self.current == 0
+            && matches!(
+                why,
+                ErrorKind::RateLimit | ErrorKind::Billing | ErrorKind::Overloaded
+            )
+        {
             self.resting = Some(Instant::now() + COOL_DOWN);
         }
         self.current += 1;

@@ -24,7 +24,11 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
         environment: environment(&options.cwd),
         platform: options.source.clone(),
         system_message: None,
-        project_files: if options.ignore_rules { Vec::new() } else { project_files(&options.cwd) },
+        project_files: if options.ignore_rules {
+            Vec::new()
+        } else {
+            project_files(&options.cwd)
+        },
         project_file_max_chars: project_file_max_chars(session, window),
         memory_blocks: Vec::new(),
         root_session_id: session.root.to_string(),
@@ -37,7 +41,9 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
 fn environment(cwd: &Path) -> Environment {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Environment {
-        os: format!("{} {}", std::env::consts::OS, release.trim()).trim_end().to_owned(),
+        os: format!("{} {}", std::env::consts::OS, release.trim())
+            .trim_end()
+            .to_owned(),
         user_home: user_home(),
         cwd: cwd.display().to_string(),
         shell: "bash".to_owned(),
@@ -46,13 +52,19 @@ fn environment(cwd: &Path) -> Environment {
 
 fn user_home() -> String {
     let environment = talaria_config::env::Environment::of_process();
-    environment.get(talaria_config::env::USER_HOME).unwrap_or_default().to_owned()
+    environment
+        .get(talaria_config::env::USER_HOME)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Six per cent of the window at four characters a token, between 20 000 and 500 000.
 fn project_file_max_chars(session: &Session, window: u64) -> usize {
     let by_window = (window as usize).saturating_mul(4) * 6 / 100;
-    session.config().context_file_max_chars.unwrap_or_else(|| by_window.clamp(20_000, 500_000))
+    session
+        .config()
+        .context_file_max_chars
+        .unwrap_or_else(|| by_window.clamp(20_000, 500_000))
 }
 
 /// The project's context files: exactly one kind, the first that is there.
@@ -78,7 +90,9 @@ fn own_file(cwd: &Path) -> Option<(String, String)> {
 }
 
 fn first_of(folder: &Path, names: &[&str]) -> Option<(String, String)> {
-    names.iter().find_map(|name| readable(&folder.join(name)).map(|text| ((*name).to_owned(), text)))
+    names
+        .iter()
+        .find_map(|name| readable(&folder.join(name)).map(|text| ((*name).to_owned(), text)))
 }
 
 fn cursor_rules(cwd: &Path) -> Vec<(String, String)> {
@@ -90,7 +104,11 @@ fn cursor_rules(cwd: &Path) -> Vec<(String, String)> {
     // Folder order differs from machine to machine; the prompt must not.
     rules.sort();
     for path in rules {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         files.extend(readable(&path).map(|text| (format!(".cursor/rules/{name}"), text)));
     }
     files

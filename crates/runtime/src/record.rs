@@ -55,6 +55,8 @@ pub(crate) enum Record {
         /// The person stopped it.
         interrupted: bool,
     },
+    /// The conversation was compressed, or could not be; the rest of the turn stands elsewhere.
+    Compacted,
     /// The next provider.
     Switched {
         /// What it is like, if there was one.
@@ -86,8 +88,17 @@ impl Record {
     /// The record as a row.
     pub(crate) fn into_row(self, session: &SessionId, turn: &TurnId) -> TurnRecord {
         let payload = serde_json::to_value(&self).unwrap_or_default();
-        let kind = payload.get("kind").and_then(|kind| kind.as_str()).unwrap_or("unknown").to_owned();
-        TurnRecord { session_id: session.clone(), turn_id: turn.clone(), kind, payload }
+        let kind = payload
+            .get("kind")
+            .and_then(|kind| kind.as_str())
+            .unwrap_or("unknown")
+            .to_owned();
+        TurnRecord {
+            session_id: session.clone(),
+            turn_id: turn.clone(),
+            kind,
+            payload,
+        }
     }
 }
 
@@ -132,7 +143,12 @@ pub(crate) struct Digester {
 impl Digester {
     /// The digests of a request.
     pub(crate) fn digest(&mut self, request: &ModelRequest) -> RequestDigest {
-        let messages = request.messages.iter().enumerate().map(|(place, message)| self.message(place, message)).collect();
+        let messages = request
+            .messages
+            .iter()
+            .enumerate()
+            .map(|(place, message)| self.message(place, message))
+            .collect();
         let (system, tools) = self.constants(request);
         let parameters = short(&serde_json::json!([
             request.tool_choice,
@@ -140,7 +156,12 @@ impl Digester {
             request.rewrites,
             request.note,
         ]));
-        RequestDigest { system, tools, parameters, messages }
+        RequestDigest {
+            system,
+            tools,
+            parameters,
+            messages,
+        }
     }
 
     /// A message at its place keeps its digest as long as it is the same one.

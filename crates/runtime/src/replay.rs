@@ -53,22 +53,42 @@ pub enum ReplayError {
 ///
 /// # Errors
 /// When there is no such turn, or its record is not whole.
-pub fn replay(store: &dyn SessionStore, session: &SessionId, number: Option<usize>) -> Result<Replayed, ReplayError> {
+pub fn replay(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    number: Option<usize>,
+) -> Result<Replayed, ReplayError> {
     let turns = store.turns(session)?;
     let wanted = number.unwrap_or(turns.len());
     let turn = wanted.checked_sub(1).and_then(|index| turns.get(index)).cloned();
     let Some(turn) = turn else {
-        return Err(ReplayError::NoSuchTurn { session: session.clone(), turns: turns.len(), wanted });
+        return Err(ReplayError::NoSuchTurn {
+            session: session.clone(),
+            turns: turns.len(),
+            wanted,
+        });
     };
     let records = parse(&turn, store.records(session, &turn)?)?;
     let rows = Rows::load(store, session)?;
-    Player { turn, records: records.into_iter(), rows, digester: Digester::default(), calls: 0 }.play()
+    Player {
+        turn,
+        records: records.into_iter(),
+        rows,
+        digester: Digester::default(),
+        calls: 0,
+    }
+    .play()
 }
 
 fn parse(turn: &TurnId, rows: Vec<RecordRow>) -> Result<Vec<Record>, ReplayError> {
-    let parsed: Result<Vec<Record>, _> =
-        rows.into_iter().map(|row| serde_json::from_value(row.record.payload)).collect();
-    let mut records = parsed.map_err(|error| ReplayError::BadRecord { turn: turn.clone(), why: error.to_string() })?;
+    let parsed: Result<Vec<Record>, _> = rows
+        .into_iter()
+        .map(|row| serde_json::from_value(row.record.payload))
+        .collect();
+    let mut records = parsed.map_err(|error| ReplayError::BadRecord {
+        turn: turn.clone(),
+        why: error.to_string(),
+    })?;
     records.retain(|record| !matches!(record, Record::Scaffold { .. }));
     Ok(records)
 }
@@ -85,7 +105,12 @@ impl Rows {
     /// The rows of these ranges, oldest first.
     fn within(&self, ranges: &[(MessageId, MessageId)]) -> Vec<(MessageId, Arc<Message>)> {
         let inside = |id: &MessageId| ranges.iter().any(|(first, last)| first <= id && id <= last);
-        let mut rows: Vec<_> = self.0.iter().filter(|(id, _)| inside(id)).map(|(id, row)| (*id, row.clone())).collect();
+        let mut rows: Vec<_> = self
+            .0
+            .iter()
+            .filter(|(id, _)| inside(id))
+            .map(|(id, row)| (*id, row.clone()))
+            .collect();
         rows.sort_by_key(|(id, _)| *id);
         rows
     }
@@ -94,7 +119,10 @@ impl Rows {
         ids.iter()
             .map(|id| match self.0.get(id) {
                 Some(message) => Ok((*id, message.clone())),
-                None => Err(ReplayError::BadRecord { turn: turn.clone(), why: format!("message {id} is not there") }),
+                None => Err(ReplayError::BadRecord {
+                    turn: turn.clone(),
+                    why: format!("message {id} is not there"),
+                }),
             })
             .collect()
     }
@@ -110,7 +138,13 @@ struct Player {
 
 impl Player {
     fn play(mut self) -> Result<Replayed, ReplayError> {
-        let Some(Record::Begin { setup, history, prompt, .. }) = self.records.next() else {
+        let Some(Record::Begin {
+            setup,
+            history,
+            prompt,
+            ..
+        }) = self.records.next()
+        else {
             return Err(self.bad("it does not begin with its beginning"));
         };
         let history = self.rows.within(&history);
@@ -124,7 +158,11 @@ impl Player {
             step = match self.answer(step)? {
                 Next::Step(step) => *step,
                 Next::Over(divergence) => {
-                    return Ok(Replayed { turn: self.turn, calls: self.calls, divergence });
+                    return Ok(Replayed {
+                        turn: self.turn,
+                        calls: self.calls,
+                        divergence,
+                    });
                 }
             };
         }
@@ -135,7 +173,15 @@ impl Player {
             return Err(self.bad("it ends before the turn does"));
         };
         let next = match (step, record) {
-            (Step::CallModel(call), Record::Call { request, situation, completion, failure }) => {
+            (
+                Step::CallModel(call),
+                Record::Call {
+                    request,
+                    situation,
+                    completion,
+                    failure,
+                },
+            ) => {
                 self.calls += 1;
                 let now = self.digester.digest(&call.request());
                 if let Some(difference) = difference(&request, &now, self.calls, &call.request().messages) {
@@ -148,9 +194,24 @@ impl Player {
                 };
                 call.answer(reply, &situation)
             }
-            (Step::RunTools(run), Record::Tools { rows, ran, invalid, halt, interrupted }) => {
+            (
+                Step::RunTools(run),
+                Record::Tools {
+                    rows,
+                    ran,
+                    invalid,
+                    halt,
+                    interrupted,
+                },
+            ) => {
                 let rows = self.rows.take(&self.turn, &rows)?;
-                run.answer(ToolRound { rows, ran, invalid, halt, interrupted })
+                run.answer(ToolRound {
+                    rows,
+                    ran,
+                    invalid,
+                    halt,
+                    interrupted,
+                })
             }
             (Step::SwitchProvider(switch), Record::Switched { model }) => switch.answer(model),
             (Step::Refresh(refresh), Record::Refreshed { renewed }) => refresh.answer(renewed),
@@ -158,11 +219,20 @@ impl Player {
             (Step::Wait(wait), Record::Waited { interrupted: false }) => wait.over(),
             (Step::Done(ending), Record::End { outcome }) => {
                 let same = ending.outcome == *outcome;
-                let difference = format!("the turn ended otherwise\n  then: {outcome:?}\n  now:  {:?}", ending.outcome);
+                let difference = format!(
+                    "the turn ended otherwise\n  then: {outcome:?}\n  now:  {:?}",
+                    ending.outcome
+                );
                 return Ok(Next::Over((!same).then_some(difference)));
             }
+            // What followed was run on another conversation; its requests are not this session's.
+            (Step::Compact(_), Record::Compacted) => return Ok(Next::Over(None)),
             (step, record) => {
-                let difference = format!("another step is taken\n  then: {}\n  now:  {}", kind(&record), kind(&step));
+                let difference = format!(
+                    "another step is taken\n  then: {}\n  now:  {}",
+                    kind(&record),
+                    kind(&step)
+                );
                 return Ok(Next::Over(Some(difference)));
             }
         };
@@ -170,7 +240,10 @@ impl Player {
     }
 
     fn bad(&self, why: &str) -> ReplayError {
-        ReplayError::BadRecord { turn: self.turn.clone(), why: why.to_owned() }
+        ReplayError::BadRecord {
+            turn: self.turn.clone(),
+            why: why.to_owned(),
+        }
     }
 }
 
@@ -180,11 +253,20 @@ enum Next {
 }
 
 /// The first difference between what was sent and what would be sent, for people.
-fn difference(then: &RequestDigest, now: &RequestDigest, call: u32, messages: &[Arc<Message>]) -> Option<String> {
-    let at = |what: &str, then: &str, now: &str| format!("call {call}: {what} differs\n  then: {then}\n  now:  {now}");
+fn difference(
+    then: &RequestDigest,
+    now: &RequestDigest,
+    call: u32,
+    messages: &[Arc<Message>],
+) -> Option<String> {
+    let at = |what: &str, then: &str, now: &str| {
+        format!("call {call}: {what} differs\n  then: {then}\n  now:  {now}")
+    };
     for (place, (old, new)) in then.messages.iter().zip(&now.messages).enumerate() {
         if old != new {
-            let words = messages.get(place).map(|message| message.content.text().chars().take(200).collect::<String>());
+            let words = messages
+                .get(place)
+                .map(|message| message.content.text().chars().take(200).collect::<String>());
             let now = format!("{new} {}", words.unwrap_or_default());
             return Some(at(&format!("message {place}"), old, &now));
         }

@@ -1,21 +1,203 @@
 //! Turns a configuration into models and tool settings.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use talaria_config::Loaded;
+use talaria_config::{AuxiliaryConfig, FallbackConfig, Loaded, env};
+use talaria_providers::{Endpoint, ProviderRequest, ResolveError, connect, resolve};
 use talaria_tools::{ToolSettings, approval};
+use talaria_types::{ModelIdentity, Task};
 
 use crate::EngineError;
 use crate::engine::Shared;
 use crate::models::Model;
 
-/// The models of the configuration: the chosen one, then the fallbacks.
+/// The models of the configuration: the chosen one, then the fallbacks, and
+/// what the person should know about fallbacks that cannot be used.
 ///
 /// # Errors
-/// When the chosen one has no provider or no credential. A fallback without a
-/// credential is left out.
-pub(crate) fn chain(_loaded: &Loaded) -> Result<Vec<Arc<Model>>, EngineError> {
-    unimplemented!()
+/// When the chosen one has no provider or no credential.
+pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), EngineError> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    let chosen = resolve(&chosen(loaded), &lookup).map_err(unresolved)?;
+    let mut chain = vec![model(chosen)];
+    let mut warnings = Vec::new();
+    for entry in &loaded.config.fallback_providers {
+        match resolve(&fallback(loaded, entry), &lookup) {
+            Ok(endpoint) => chain.push(model(endpoint)),
+            Err(error) => warnings.push(format!("the fallback {} is left out: {error}", entry.model)),
+        }
+    }
+    Ok((chain, warnings))
+}
+
+/// The models of side tasks that are not the chosen one.
+pub(crate) fn auxiliary(loaded: &Loaded, warnings: &mut Vec<String>) -> BTreeMap<Task, Arc<Model>> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    let mut models = BTreeMap::new();
+    for task in [Task::Compression] {
+        let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
+            continue;
+        };
+        let own = config.model.is_empty() && config.base_url.is_none() && config.provider.is_empty();
+        if own || (config.provider == "auto" && config.model.is_empty() && config.base_url.is_none()) {
+            continue;
+        }
+        match resolve(&side(loaded, config), &lookup) {
+            Ok(endpoint) => {
+                models.insert(task, model(endpoint));
+            }
+            Err(error) => warnings.push(format!("auxiliary.{} is not used: {error}", task.as_str())),
+        }
+    }
+    models
+}
+
+/// A side task's model: what it does not say is the chosen model's.
+fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
+    let main = chosen(loaded);
+    let elsewhere = config.base_url.is_some() || !matches!(config.provider.as_str(), "" | "auto" | "main");
+    let mut request = ProviderRequest {
+        model: (!config.model.is_empty())
+            .then(|| config.model.clone())
+            .or(main.model),
+        context_length: if config.model.is_empty() {
+            main.context_length
+        } else {
+            None
+        },
+        ..common(loaded)
+    };
+    if elsewhere {
+        request.provider = Some(config.provider.clone())
+            .filter(|provider| !matches!(provider.as_str(), "" | "auto" | "main"));
+        request.base_url.clone_from(&config.base_url);
+        request.api_key = config.api_key.clone();
+        complete(loaded, &mut request);
+    } else {
+        request.provider = main.provider;
+        request.base_url = main.base_url;
+        request.api_key = config.api_key.clone().or(main.api_key);
+        request.key_env = main.key_env;
+        request.api_mode = main.api_mode;
+    }
+    request
+}
+
+/// The model a turn would ask, for faces that only want to say so; opens nothing.
+///
+/// # Errors
+/// When there is no provider or no credential for it.
+pub fn chosen_model(loaded: &Loaded) -> Result<ModelIdentity, EngineError> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    resolve(&chosen(loaded), &lookup)
+        .map(|endpoint| endpoint.identity)
+        .map_err(unresolved)
+}
+
+fn unresolved(error: ResolveError) -> EngineError {
+    match error {
+        ResolveError::NoProvider | ResolveError::NoKey { .. } | ResolveError::NotLoggedIn { .. } => {
+            EngineError::NoProvider(error.to_string())
+        }
+        ResolveError::NoAddress { .. }
+        | ResolveError::BadAddress { .. }
+        | ResolveError::NoModel { .. }
+        | ResolveError::UnknownProvider { .. } => EngineError::Usage(error.to_string()),
+    }
+}
+
+fn model(endpoint: Endpoint) -> Arc<Model> {
+    Arc::new(Model {
+        catalogue: endpoint.catalogue.clone(),
+        max_output: endpoint.max_output_tokens,
+        takes_prefill: endpoint.takes_prefill(),
+        provider: connect(endpoint),
+    })
+}
+
+/// `model`, with what `providers.<id>` says about its provider.
+fn chosen(loaded: &Loaded) -> ProviderRequest {
+    let config = &loaded.config.model;
+    let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let mut request = ProviderRequest {
+        provider: named(&config.provider),
+        model: named(&config.default),
+        base_url: config.base_url.clone(),
+        api_key: config.api_key.clone(),
+        key_env: config.key_env.clone(),
+        api_mode: config.api_mode,
+        context_length: config.context_length,
+        max_tokens: config.max_tokens,
+        ..common(loaded)
+    };
+    complete(loaded, &mut request);
+    request
+}
+
+fn fallback(loaded: &Loaded, entry: &FallbackConfig) -> ProviderRequest {
+    let mut request = ProviderRequest {
+        provider: Some(entry.provider.clone()),
+        model: Some(entry.model.clone()),
+        base_url: entry.base_url.clone(),
+        api_key: entry.api_key.clone(),
+        key_env: entry.key_env.clone(),
+        api_mode: entry.api_mode,
+        context_length: entry.context_length,
+        ..common(loaded)
+    };
+    complete(loaded, &mut request);
+    request
+}
+
+/// What holds for every model.
+fn common(loaded: &Loaded) -> ProviderRequest {
+    let config = &loaded.config;
+    let ca_bundle = loaded
+        .variable(env::HERMES_CA_BUNDLE)
+        .or_else(|| loaded.variable(env::SSL_CERT_FILE));
+    let stale = loaded
+        .variable(env::HERMES_STREAM_STALE_TIMEOUT)
+        .and_then(|seconds| seconds.parse().ok());
+    ProviderRequest {
+        stale_timeout: stale.map(Duration::from_secs),
+        local_stale_timeout: Some(Duration::from_secs(config.agent.local_stream_stale_timeout)),
+        long_cache: config.prompt_caching.cache_ttl == "1h",
+        window_cache: Some(loaded.home.window_cache()),
+        images: loaded.home.images(),
+        ca_bundle: ca_bundle.map(PathBuf::from),
+        ..ProviderRequest::default()
+    }
+}
+
+/// Adds what the configuration says about a provider of its own
+/// (`providers.<id>`, also written `custom:<id>`).
+fn complete(loaded: &Loaded, request: &mut ProviderRequest) {
+    let Some(name) = request.provider.clone() else {
+        return;
+    };
+    let id = name.strip_prefix("custom:").unwrap_or(&name);
+    let Some(own) = loaded.config.providers.get(id) else {
+        return;
+    };
+    request.base_url = request.base_url.take().or_else(|| own.base_url.clone());
+    request.api_key = request.api_key.take().or_else(|| own.api_key.clone());
+    request.key_env = request.key_env.take().or_else(|| own.key_env.clone());
+    request.api_mode = request.api_mode.or(own.api_mode);
+    request.model = request.model.take().or_else(|| own.default_model.clone());
+    let model = request.model.as_deref().unwrap_or_default();
+    let window = own
+        .model_context_lengths
+        .get(model)
+        .copied()
+        .or(own.context_length);
+    request.context_length = request.context_length.or(window);
+    request.stale_timeout = own
+        .stale_timeout_seconds
+        .map(Duration::from_secs)
+        .or(request.stale_timeout);
 }
 
 /// How the tools of a session are set up.

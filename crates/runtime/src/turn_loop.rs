@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use talaria_recovery::{Failure, Situation};
 use talaria_store::StoreError;
-use talaria_turn::{CallModel, Compact, Compacted, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
-use talaria_types::{Delta, Event, TurnId};
+use talaria_turn::{CallModel, Compact, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
+use talaria_types::{Delta, Event, ModelRequest, Task, Trigger, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
+use crate::compaction::Order;
 use crate::host::{HostParts, TurnHost};
 use crate::record::Record;
 use crate::session::Session;
@@ -29,7 +30,14 @@ pub(crate) struct Drive<'a> {
 impl<'a> Drive<'a> {
     /// A turn that begins now.
     pub(crate) fn new(session: &'a mut Session, turn: TurnId, cancel: CancellationToken) -> Self {
-        Self { session, turn, cancel, patience_ms: PATIENCE_MS, stalls: 0, records: Vec::new() }
+        Self {
+            session,
+            turn,
+            cancel,
+            patience_ms: PATIENCE_MS,
+            stalls: 0,
+            records: Vec::new(),
+        }
     }
 
     /// Runs the turn to its end.
@@ -43,7 +51,7 @@ impl<'a> Drive<'a> {
             step = match step {
                 Step::CallModel(call) => self.call_model(call).await,
                 Step::RunTools(run) => self.run_tools(run).await?,
-                Step::Compact(compact) => self.compact(compact).await,
+                Step::Compact(compact) => self.compact(compact).await?,
                 Step::SwitchProvider(switch) => {
                     let model = self.switch(switch.failure()).await;
                     self.record(Record::Switched { model: model.clone() });
@@ -53,10 +61,16 @@ impl<'a> Drive<'a> {
                 Step::Wait(wait) => {
                     let interrupted = self.wait(wait.wait_ms()).await;
                     self.record(Record::Waited { interrupted });
-                    if interrupted { wait.interrupt() } else { wait.over() }
+                    if interrupted {
+                        wait.interrupt()
+                    } else {
+                        wait.over()
+                    }
                 }
                 Step::Done(ending) => {
-                    self.record(Record::End { outcome: Box::new(ending.outcome.clone()) });
+                    self.record(Record::End {
+                        outcome: Box::new(ending.outcome.clone()),
+                    });
                     self.flush();
                     return Ok(ending);
                 }
@@ -70,7 +84,10 @@ impl<'a> Drive<'a> {
         if unsaved.is_empty() {
             return Ok(());
         }
-        let ids = self.session.store().append(self.session.id(), &unsaved, clock::now())?;
+        let ids = self
+            .session
+            .store()
+            .append(self.session.id(), &unsaved, clock::now())?;
         step.saved(&ids);
         Ok(())
     }
@@ -79,9 +96,21 @@ impl<'a> Drive<'a> {
     fn tell(&mut self, step: &mut Step) {
         for notice in step.take_notices() {
             match notice {
-                Notice::Recovery { row, attempt, limit, remedy, wait_ms } => {
+                Notice::Recovery {
+                    row,
+                    attempt,
+                    limit,
+                    remedy,
+                    wait_ms,
+                } => {
                     tracing::warn!(row, attempt, limit, wait_ms, "{remedy}");
-                    self.session.sink().tell(Event::Recovery { row, attempt, limit, remedy, wait_ms });
+                    self.session.sink().tell(Event::Recovery {
+                        row,
+                        attempt,
+                        limit,
+                        remedy,
+                        wait_ms,
+                    });
                 }
                 Notice::Warning(text) => self.session.sink().warn(text),
                 Notice::Scaffold(text) => self.record(Record::Scaffold { text }),
@@ -94,6 +123,14 @@ impl<'a> Drive<'a> {
             return call.interrupt();
         }
         let request = call.request();
+        if call.may_shrink()
+            && let Some(trigger) = self.pressure(&call, &request).await
+        {
+            return call.too_large(trigger);
+        }
+        if let Some(text) = self.session.over_budget(self.session.gauge.in_flight()) {
+            return call.over_budget(text);
+        }
         let situation = self.situation(&call);
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
@@ -114,13 +151,31 @@ impl<'a> Drive<'a> {
         call.answer(reply, &situation)
     }
 
+    /// Why the request is compressed before it is sent, if it is.
+    async fn pressure(&mut self, call: &CallModel, request: &ModelRequest) -> Option<Trigger> {
+        let (setup, _) = self.session.models().setup().await;
+        let first = call.state().tally().api_calls == 0;
+        let trigger = self.session.gauge.pressure(request, &setup.plan, first);
+        if let Some(text) = self.session.gauge.meter.pause_notice() {
+            self.session.sink().warn(text);
+        }
+        trigger.filter(|_| self.session.may_compact())
+    }
+
     /// Counts a call's tokens where they are kept.
     fn account(&mut self, reply: &Result<talaria_types::Completion, Failure>) {
         let usage = match reply {
             Ok(completion) => completion.usage,
             Err(failure) => failure.partial.as_ref().and_then(|partial| partial.usage),
         };
-        self.session.account(usage.unwrap_or_default());
+        self.session.account(usage);
+        self.session.sink().tell(Event::Usage {
+            task: Task::Main,
+            usage: usage.unwrap_or_default(),
+        });
+        if let Ok(completion) = reply {
+            self.session.gauge.answered(completion.usage);
+        }
     }
 
     fn situation(&self, call: &CallModel) -> Situation {
@@ -151,7 +206,11 @@ impl<'a> Drive<'a> {
             question_timeout: Duration::from_secs(config.agent.clarify_timeout),
         };
         let host = TurnHost::new(parts, run.calls());
-        let batch = self.session.executor().run_all(run.calls(), &host, &self.cancel).await;
+        let batch = self
+            .session
+            .executor()
+            .run_all(run.calls(), &host, &self.cancel)
+            .await;
         let rows = host.into_rows(&batch.results)?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
@@ -170,12 +229,11 @@ impl<'a> Drive<'a> {
         Ok(run.answer(round))
     }
 
-    async fn compact(&mut self, compact: Compact) -> Step {
-        let compacted = match self.session.compact(compact.trigger(), &self.cancel).await {
-            Ok(compacted) => compacted,
-            Err(error) => Compacted::Nothing(error.to_string()),
-        };
-        compact.answer(compacted)
+    async fn compact(&mut self, compact: Compact) -> Result<Step, StoreError> {
+        let order = Order::automatic(compact.trigger());
+        let (compacted, _) = self.session.compact(&order, &self.cancel).await?;
+        self.record(Record::Compacted);
+        Ok(compact.answer(compacted))
     }
 
     async fn switch(&mut self, failure: &Failure) -> Option<talaria_turn::ModelSetup> {
@@ -215,7 +273,10 @@ impl<'a> Drive<'a> {
     /// Writes the records. A turn that cannot be replayed is still a turn.
     fn flush(&mut self) {
         let records = std::mem::take(&mut self.records);
-        let rows: Vec<_> = records.into_iter().map(|record| record.into_row(self.session.id(), &self.turn)).collect();
+        let rows: Vec<_> = records
+            .into_iter()
+            .map(|record| record.into_row(self.session.id(), &self.turn))
+            .collect();
         if let Err(error) = self.session.store().record(&rows, clock::now()) {
             tracing::warn!(%error, "the turn's records could not be written");
         }

@@ -8,11 +8,15 @@
 //! consent, a place for events) is the [`Host`].
 
 pub mod approval;
+mod arguments;
 pub mod builtin;
 mod executor;
+mod files;
 mod host;
+mod mask;
 pub mod process;
 mod registry;
+mod schema;
 mod session;
 mod tool;
 
@@ -20,4 +24,4 @@ pub use executor::{Batch, Executor};
 pub use host::{Host, JournalError, NullHost};
 pub use registry::{Registry, Selection, UnknownToolset};
 pub use session::{ToolSession, ToolSettings};
-pub use tool::{AnyTool, Tool, ToolContext, ToolError, ToolOutput};
+pub use tool::{AnyTool, Parallel, Tool, ToolContext, ToolError, ToolOutput, erase};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use talaria_types::{Content, Effect, ToolCall, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +48,12 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Whether its results stay whole, whatever the budget of the batch.
     fn keeps_whole_results(&self) -> bool {
+        false
+    }
+
+    /// Whether it masks secrets in its results itself, because it knows more about
+    /// them than the executor (which text is source code, which is not).
+    fn masks_secrets(&self) -> bool {
         false
     }
 }
@@ -92,9 +99,36 @@ pub struct ToolOutput {
     pub ok: bool,
 }
 
+impl ToolOutput {
+    /// `value` as JSON text, which is what most tools answer with.
+    pub fn json(value: &impl Serialize, brief: String) -> Self {
+        Self {
+            content: Content::Text(json_text(value)),
+            brief,
+            ok: true,
+        }
+    }
+
+    /// The same, of a call that did not do what it was asked.
+    #[must_use]
+    pub fn failed(mut self) -> Self {
+        self.ok = false;
+        self
+    }
+}
+
+/// `value` as compact JSON.
+pub(crate) fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value)
+        .unwrap_or_else(|error| json!({"error": format!("the result is no JSON: {error}")}).to_string())
+}
+
 /// Why a tool could not do what it was asked; the model reads the text.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
+    /// The arguments do not fit the schema; nothing ran.
+    #[error("{0}")]
+    Misfit(String),
     /// The arguments ask for something that cannot be.
     #[error("{0}")]
     BadArguments(String),
@@ -127,4 +161,68 @@ pub trait AnyTool: Send + Sync {
     fn idempotent(&self) -> bool;
     /// See [`Tool::keeps_whole_results`].
     fn keeps_whole_results(&self) -> bool;
+    /// See [`Tool::masks_secrets`].
+    fn masks_secrets(&self) -> bool {
+        false
+    }
+}
+
+/// Takes `tool`'s types away, for the registry.
+pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
+    let spec = ToolSpec {
+        name: T::NAME.to_owned(),
+        description: T::DESCRIPTION.to_owned(),
+        parameters: crate::schema::of::<T::Args>(),
+    };
+    Arc::new(Erased { tool, spec })
+}
+
+/// A tool beside what is said of it.
+struct Erased<T> {
+    tool: T,
+    spec: ToolSpec,
+}
+
+impl<T: Tool> AnyTool for Erased<T> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn effect(&self) -> Effect {
+        T::EFFECT
+    }
+
+    fn run<'a>(
+        &'a self,
+        args: Value,
+        cx: &'a ToolContext<'a>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        match serde_json::from_value(args) {
+            Ok(args) => self.tool.run(args, cx),
+            Err(error) => {
+                let takes = crate::schema::summary(&self.spec.parameters);
+                let text = format!(
+                    "invalid arguments for {}: {error}. It takes {takes}. Nothing was run",
+                    T::NAME
+                );
+                Box::pin(std::future::ready(Err(ToolError::Misfit(text))))
+            }
+        }
+    }
+
+    fn parallel(&self, args: &Value) -> Parallel {
+        self.tool.parallel(args)
+    }
+
+    fn idempotent(&self) -> bool {
+        self.tool.idempotent()
+    }
+
+    fn keeps_whole_results(&self) -> bool {
+        self.tool.keeps_whole_results()
+    }
+
+    fn masks_secrets(&self) -> bool {
+        self.tool.masks_secrets()
+    }
 }

@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use talaria_recovery::empty::{self, EmptyAnswer, EmptyDecision, EmptyRemedy};
 use talaria_recovery::{Decision, ErrorKind, Failure, Phase, Remedy, Situation, decide};
-use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Role, Rewrite, Trigger};
+use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Rewrite, Role, Trigger};
 
 use crate::budget::spend;
-use crate::{Compact, Ending, Outcome, Refresh, RefreshKind, RunTools, State, Step, SwitchProvider, Wait, grow_output};
+use crate::{
+    Compact, Ending, Outcome, Refresh, RefreshKind, RunTools, State, Step, SwitchProvider, Wait, grow_output,
+};
 
 /// What the closing call asks when a turn's calls are spent.
 const CLOSING_REQUEST: &str = "[System: You have used every model call of this turn. Do not call tools. \
@@ -20,6 +22,8 @@ task, or give the user your answer.]";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallModel {
     pub(crate) state: Box<State>,
+    /// Nothing can be taken out of it; it is sent as it is.
+    as_it_is: bool,
 }
 
 impl CallModel {
@@ -38,7 +42,23 @@ impl CallModel {
 
     /// Calls again within the same logical call; a budget was spent elsewhere.
     pub(crate) fn again(state: Box<State>) -> Step {
-        Step::CallModel(Self { state })
+        Step::CallModel(Self {
+            state,
+            as_it_is: false,
+        })
+    }
+
+    /// Calls with what cannot be made smaller.
+    pub(crate) fn as_it_is(state: Box<State>) -> Step {
+        Step::CallModel(Self {
+            state,
+            as_it_is: true,
+        })
+    }
+
+    /// Whether it may be compressed first.
+    pub fn may_shrink(&self) -> bool {
+        !self.as_it_is && !self.state.closing && self.state.budget.compactions > 0
     }
 
     /// What is asked.
@@ -71,14 +91,14 @@ impl CallModel {
         Step::Done(Ending::of(self.state, Outcome::SpendLimit { text }))
     }
 
-    /// What is about to be sent would not fit the window.
-    pub fn too_large(self) -> Step {
-        Compact::begin(self.state, Trigger::BeforeCall, None)
+    /// What is about to be sent is too large: it is compressed first.
+    pub fn too_large(self, trigger: Trigger) -> Step {
+        Compact::begin(self.state, trigger, None)
     }
 
     /// The person stopped the turn before the call was made.
     pub fn interrupt(self) -> Step {
-        interrupted(self.state, String::new(), Reasoning::default())
+        interrupted(self.state, "", Reasoning::default())
     }
 }
 
@@ -92,10 +112,15 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
     }
     let visible = !completion.text.trim().is_empty();
     match completion.finish {
-        FinishReason::Refused => refused(state, completion),
-        FinishReason::WindowExceeded => Compact::begin(state, Trigger::Overflow, None),
+        FinishReason::Refused => refused(state, &completion, situation),
+        FinishReason::WindowExceeded => {
+            let text = "the context window was full before the answer was complete";
+            failed(state, Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text), situation)
+        }
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
-        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) if visible => {
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_)
+            if visible =>
+        {
             replied(state, completion)
         }
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) => {
@@ -166,20 +191,26 @@ fn replied(mut state: Box<State>, completion: Completion) -> Step {
     Step::Done(Ending::of(state, Outcome::Replied { text }))
 }
 
-/// The model or its provider declined; asking again would only cost.
-fn refused(mut state: Box<State>, completion: Completion) -> Step {
-    state.talk.strike();
+/// The model or its provider declined. The same provider is not asked again;
+/// another one may be.
+fn refused(state: Box<State>, completion: &Completion, situation: &Situation) -> Step {
     let said = completion.text.trim();
-    let text = if said.is_empty() {
-        "The model's provider declined to answer this request (content filter).".to_owned()
+    let words = if said.is_empty() {
+        "the model's provider declined to answer this request (content filter)"
     } else {
-        said.to_owned()
+        said
     };
+    failed(state, Failure::new(ErrorKind::Refused, Phase::Answer, words), situation)
+}
+
+/// The refusal is the turn's end and has its row.
+fn declined(mut state: Box<State>, words: &str) -> Step {
+    state.talk.strike();
     state.talk.say(Message {
         finish_reason: Some("content_filter".to_owned()),
-        ..Message::assistant(text.clone())
+        ..Message::assistant(words)
     });
-    Step::Done(Ending::of(state, Outcome::Refused { text }))
+    Step::Done(Ending::of(state, Outcome::Refused { text: words.to_owned() }))
 }
 
 /// No visible text and no calls: the empty-answer chain decides.
@@ -193,7 +224,12 @@ fn nothing_said(mut state: Box<State>, completion: Completion, situation: &Situa
         fallbacks_left: situation.fallbacks_left,
     };
     let decision = empty::decide(&answer, &mut state.ledger);
-    state.note_recovery(&decision.row, decision.attempt, decision.limit, (words_for_empty(&decision), 0));
+    state.note_recovery(
+        &decision.row,
+        decision.attempt,
+        decision.limit,
+        (words_for_empty(&decision), 0),
+    );
     match decision.remedy {
         EmptyRemedy::KeepPartial | EmptyRemedy::UseEarlier => {
             let text = state.earlier.take().unwrap_or_default();
@@ -208,7 +244,7 @@ fn nothing_said(mut state: Box<State>, completion: Completion, situation: &Situa
             prefill(&mut state, completion);
             CallModel::again(state)
         }
-        EmptyRemedy::Retry => CallModel::again(state),
+        EmptyRemedy::Retry => Wait::begin(state, decision.wait_ms),
         EmptyRemedy::SwitchProvider => SwitchProvider::begin(state, empty_failure()),
         EmptyRemedy::Explain => {
             let explanation = explain_empty(&state);
@@ -232,11 +268,19 @@ fn prefill(state: &mut State, completion: Completion) {
 
 fn after_tools(state: &State) -> bool {
     let messages = state.talk.messages();
-    messages.iter().rev().take(5).any(|message| message.role == Role::Tool)
+    messages
+        .iter()
+        .rev()
+        .take(5)
+        .any(|message| message.role == Role::Tool)
 }
 
 fn empty_failure() -> Failure {
-    Failure::new(ErrorKind::EmptyAnswer, Phase::Answer, "the model answered with nothing")
+    Failure::new(
+        ErrorKind::EmptyAnswer,
+        Phase::Answer,
+        "the model answered with nothing",
+    )
 }
 
 fn words_for_empty(decision: &EmptyDecision) -> String {
@@ -253,12 +297,13 @@ fn words_for_empty(decision: &EmptyDecision) -> String {
 }
 
 fn explain_empty(state: &State) -> String {
-    let work = match state.tally.tool_rounds {
-        0 => String::new(),
-        rounds => format!(" The work of {rounds} tool rounds before it is kept."),
+    let kept = if state.tally.tool_rounds == 0 {
+        ""
+    } else {
+        " What its tools did before that is kept."
     };
     format!(
-        "The model answered with nothing, {} times.{work} Ask again, or choose another model.",
+        "The model answered with nothing, in {} calls.{kept} Ask again, or choose another model.",
         state.tally.api_calls
     )
 }
@@ -271,7 +316,7 @@ fn failed(mut state: Box<State>, failure: Failure, situation: &Situation) -> Ste
             text: (!partial.reasoning.is_empty()).then_some(partial.reasoning),
             ..Reasoning::default()
         };
-        return interrupted(state, partial.text, reasoning);
+        return interrupted(state, &partial.text, reasoning);
     }
     if state.closing {
         // The work is done; a closing call that fails costs only the summary.
@@ -300,7 +345,9 @@ fn cure(mut state: Box<State>, failure: Failure, decision: Decision) -> Step {
         }
         Remedy::RefreshCredential => Refresh::begin(state, RefreshKind::Credential, failure),
         Remedy::RotateCredential => Refresh::begin(state, RefreshKind::NextCredential, failure),
-        Remedy::RebuildTransport { wait_ms } => Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure),
+        Remedy::RebuildTransport { wait_ms } => {
+            Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure)
+        }
         Remedy::SwitchProvider => SwitchProvider::begin(state, failure),
         Remedy::Wait { wait_ms } => Wait::begin(state, wait_ms),
         Remedy::Retry => CallModel::again(state),
@@ -331,19 +378,23 @@ pub(crate) fn give_up(mut state: Box<State>, failure: Failure) -> Step {
         return grow_output::end_partial(state, "", why);
     }
     state.pieces.clear();
-    let outcome = match failure.kind {
-        ErrorKind::ContextOverflow => Outcome::Overflow(Box::new(failure)),
-        ErrorKind::Refused | ErrorKind::ContentPolicyBlocked if failure.phase == Phase::Answer => Outcome::Refused {
-            text: failure.message,
-        },
-        _ => Outcome::Failed(Box::new(failure)),
+    let too_large = matches!(
+        failure.kind,
+        ErrorKind::ContextOverflow | ErrorKind::PayloadTooLarge | ErrorKind::LongContextTier
+    );
+    let outcome = if failure.kind == ErrorKind::Refused {
+        return declined(state, &failure.message);
+    } else if too_large {
+        Outcome::Overflow(Box::new(failure))
+    } else {
+        Outcome::Failed(Box::new(failure))
     };
     Step::Done(Ending::of(state, outcome))
 }
 
 /// The person stopped it: what had been said becomes the row, marked.
-fn interrupted(mut state: Box<State>, partial: String, reasoning: Reasoning) -> Step {
-    let text = grow_output::whole(&mut state, &partial);
+fn interrupted(mut state: Box<State>, partial: &str, reasoning: Reasoning) -> Step {
+    let text = grow_output::whole(&mut state, partial);
     let text = text.trim_end().to_owned();
     if text.is_empty() {
         return Step::Done(Ending::of(state, Outcome::Interrupted { text: None }));
@@ -372,7 +423,12 @@ fn tell(state: &mut State, failure: &Failure, decision: &Decision) {
         Remedy::KeepPartial => ("keeping what had arrived".to_owned(), 0),
         Remedy::GiveUp => return,
     };
-    state.note_recovery(&decision.row, decision.attempt, decision.limit, (format!("{what}: {does}"), wait_ms));
+    state.note_recovery(
+        &decision.row,
+        decision.attempt,
+        decision.limit,
+        (format!("{what}: {does}"), wait_ms),
+    );
 }
 
 fn rewrite_words(rewrite: &Rewrite) -> String {

@@ -29,8 +29,6 @@ pub enum Compacted {
         system: Arc<str>,
         /// The note after it.
         note: Option<Arc<str>>,
-        /// Estimated size of the next request, in tokens.
-        tokens: u64,
     },
     /// Nothing was hidden; why, for the person.
     Nothing(String),
@@ -42,7 +40,11 @@ impl Compact {
     /// Spends one of the turn's compressions.
     pub(crate) fn begin(mut state: Box<State>, trigger: Trigger, failure: Option<Failure>) -> Step {
         if spend(&mut state.budget.compactions) {
-            return Step::Compact(Self { state, trigger, failure });
+            return Step::Compact(Self {
+                state,
+                trigger,
+                failure,
+            });
         }
         let why = "the conversation was compressed again and again and still does not fit";
         give_up(state, failure, why)
@@ -60,22 +62,27 @@ impl Compact {
 
     /// It is done, or there was nothing to do.
     pub fn answer(self, compacted: Compacted) -> Step {
-        let Self { mut state, trigger, failure } = self;
+        let Self {
+            mut state,
+            trigger,
+            failure,
+        } = self;
         match compacted {
-            Compacted::Done { talk, system, note, tokens } => {
+            Compacted::Done { talk, system, note } => {
                 state.talk = talk;
                 state.setup.system = system;
                 state.setup.note = note;
-                state.setup.last_prompt_tokens = tokens;
                 state.tally.compactions += 1;
-                CallModel::begin(state)
+                state.pieces.clear();
+                state.output_cap = None;
+                CallModel::again(state)
             }
             Compacted::Interrupted => Step::Done(Ending::of(state, Outcome::Interrupted { text: None })),
             Compacted::Nothing(why) => match trigger {
                 // The request was refused as it is; sending it again cannot help.
                 Trigger::Overflow => give_up(state, failure, &why),
                 Trigger::Preflight | Trigger::BeforeCall | Trigger::AfterTools | Trigger::Command => {
-                    CallModel::begin(state)
+                    CallModel::as_it_is(state)
                 }
             },
         }
@@ -84,7 +91,11 @@ impl Compact {
 
 fn give_up(state: Box<State>, failure: Option<Failure>, why: &str) -> Step {
     let mut failure = failure.unwrap_or_else(|| {
-        Failure::new(ErrorKind::ContextOverflow, Phase::Build, "the context does not fit the model's window")
+        Failure::new(
+            ErrorKind::ContextOverflow,
+            Phase::Build,
+            "the context does not fit the model's window",
+        )
     });
     failure.message = format!("{} ({why})", failure.message);
     Step::Done(Ending::of(state, Outcome::Overflow(Box::new(failure))))

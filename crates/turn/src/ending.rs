@@ -100,9 +100,10 @@ fn closing_words(state: &State, outcome: &Outcome) -> Option<String> {
     let after_tools = state.talk.last_row().is_some_and(|last| last.role == Role::Tool);
     match outcome {
         Outcome::Interrupted { text: None } if after_tools => Some("Operation interrupted.".to_owned()),
-        Outcome::Failed(failure) | Outcome::Overflow(failure) if after_tools => {
-            Some(format!("The turn ended with an error: {}", crate::state::words(failure)))
-        }
+        Outcome::Failed(failure) | Outcome::Overflow(failure) if after_tools => Some(format!(
+            "The turn ended with an error: {}",
+            crate::state::words(failure)
+        )),
         Outcome::GuardrailHalt { text } | Outcome::SpendLimit { text } if after_tools => Some(text.clone()),
         Outcome::TurnLimit { summary: None } if after_tools => {
             Some("The turn ended at its limit of model calls.".to_owned())

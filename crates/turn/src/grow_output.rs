@@ -4,7 +4,7 @@ use talaria_types::{Completion, FinishReason, Message};
 
 use crate::budget::spend;
 use crate::join::join;
-use crate::{CallModel, Ending, Outcome, State, Step};
+use crate::{Budget, CallModel, Ending, Outcome, State, Step};
 
 /// Output tokens that are assumed where nothing is configured.
 const DEFAULT_OUTPUT: u64 = 4_096;
@@ -17,7 +17,11 @@ repeat anything and do not apologise.]";
 
 /// Keeps the piece and asks for the rest, or ends with what there is.
 pub(crate) fn continue_answer(state: Box<State>, completion: Completion) -> Step {
-    go_on(state, completion.text, "the answer was cut at the output limit again and again")
+    go_on(
+        state,
+        completion.text,
+        "the answer was cut at the output limit again and again",
+    )
 }
 
 /// The same for an answer whose stream broke.
@@ -77,8 +81,12 @@ pub(crate) fn calls_were_cut(completion: &Completion) -> bool {
 pub(crate) fn grown(state: &State) -> u64 {
     let configured = state.setup.model.max_output;
     let base = configured.unwrap_or(DEFAULT_OUTPUT);
-    let times = u64::from(4_u32.saturating_sub(state.budget.continuations)) + 1;
-    let wanted = base.saturating_mul(times).min(MOST_OUTPUT).max(configured.unwrap_or(0));
+    let used = Budget::with_calls(0).continuations - state.budget.continuations;
+    let times = u64::from(used.max(1)) + 1;
+    let wanted = base
+        .saturating_mul(times)
+        .min(MOST_OUTPUT)
+        .max(configured.unwrap_or(0));
     let limit = state.setup.model.output_limit.unwrap_or(u64::MAX);
     wanted.min(limit)
 }

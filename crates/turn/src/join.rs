@@ -64,7 +64,10 @@ mod tests {
 
     #[test]
     fn words_that_are_repeated_around_the_cut_are_there_once() {
-        let joined = join("and so the river ran to the sea", "the river ran to the sea and on");
+        let joined = join(
+            "and so the river ran to the sea",
+            "the river ran to the sea and on",
+        );
         assert_eq!(joined, "and so the river ran to the sea and on");
     }
 

@@ -23,13 +23,14 @@
 //! does not pass through: the driver forwards deltas and answers with the
 //! assembled completion.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod budget;
 mod call_model;
 mod compact;
 mod ending;
 mod grow_output;
 mod join;
-mod preflight;
 mod refresh;
 mod run_tools;
 mod state;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use talaria_context::compose;
 use talaria_context::meter::WindowPlan;
 use talaria_recovery::{Failure, Ledger};
-use talaria_types::{ModelRequest, Rewrite, Task, ToolChoice, ToolSpec, Trigger, Usage};
+use talaria_types::{ModelRequest, Rewrite, Task, ToolChoice, ToolSpec, Usage};
 
 use crate::{Budget, Talk};
 
@@ -24,12 +24,8 @@ pub struct Setup {
     pub model: ModelSetup,
     /// Model calls the turn may make.
     pub max_calls: u32,
-    /// Whether the turn may compress by itself.
-    pub may_compact: bool,
     /// Repairs that earlier turns of the session found to be needed.
     pub rewrites: Vec<Rewrite>,
-    /// Prompt tokens the provider counted for the newest answer of the session; 0 when unknown.
-    pub last_prompt_tokens: u64,
 }
 
 /// What a turn needs to know about the model it asks.
@@ -130,7 +126,11 @@ impl State {
             note: self.setup.note.clone(),
             messages: compose::compose(&self.talk.messages()),
             tools: self.setup.tools.clone(),
-            tool_choice: if self.closing { ToolChoice::None } else { ToolChoice::Auto },
+            tool_choice: if self.closing {
+                ToolChoice::None
+            } else {
+                ToolChoice::Auto
+            },
             max_output_tokens: self.output_cap.or(self.setup.model.max_output),
             rewrites: self.setup.rewrites.clone(),
         }
@@ -142,7 +142,6 @@ impl State {
         if let Some(usage) = usage {
             self.tally.usage += usage;
             self.tally.last_prompt_tokens = usage.prompt_tokens;
-            self.setup.last_prompt_tokens = usage.prompt_tokens;
         }
     }
 
@@ -161,7 +160,8 @@ impl State {
 
     /// Adds a message that is sent and never stored.
     pub(crate) fn prop(&mut self, message: talaria_types::Message) {
-        self.notices.push(Notice::Scaffold(message.content.text().into_owned()));
+        self.notices
+            .push(Notice::Scaffold(message.content.text().into_owned()));
         self.talk.prop(message);
     }
 
@@ -171,16 +171,13 @@ impl State {
         let same = std::mem::discriminant(&rewrite);
         let bounded = matches!(rewrite, Rewrite::CapOutput(_) | Rewrite::ShrinkImages(_));
         if bounded {
-            self.setup.rewrites.retain(|old| std::mem::discriminant(old) != same);
+            self.setup
+                .rewrites
+                .retain(|old| std::mem::discriminant(old) != same);
         }
         if !self.setup.rewrites.contains(&rewrite) {
             self.setup.rewrites.push(rewrite);
         }
-    }
-
-    /// Why a compression is due before the next call, if it is.
-    pub(crate) fn compaction_due(&self, trigger: Trigger) -> Option<Trigger> {
-        crate::preflight::due(self, trigger)
     }
 }
 

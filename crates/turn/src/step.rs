@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use talaria_recovery::Ledger;
-use talaria_types::{Message, MessageId, Trigger};
+use talaria_types::{Message, MessageId};
 
 use crate::{
-    Budget, CallModel, Compact, Ending, Notice, Refresh, RunTools, Setup, State, SwitchProvider, Talk, Tally, Wait,
+    Budget, CallModel, Compact, Ending, Notice, Refresh, RunTools, Setup, State, SwitchProvider, Talk, Tally,
+    Wait,
 };
 
 /// What the driver does next. Exhaustive on purpose: a new step breaks every driver.
@@ -45,10 +46,7 @@ pub fn begin(setup: Setup, mut talk: Talk, prompt: Message) -> Step {
         closing: false,
         earlier: None,
     });
-    match state.compaction_due(Trigger::Preflight) {
-        Some(trigger) => Compact::begin(state, trigger, None),
-        None => CallModel::begin(state),
-    }
+    CallModel::begin(state)
 }
 
 impl Step {

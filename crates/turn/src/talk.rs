@@ -37,7 +37,10 @@ impl Talk {
     pub fn stored(rows: impl IntoIterator<Item = (MessageId, Arc<Message>)>) -> Self {
         let entries = rows
             .into_iter()
-            .map(|(id, message)| Entry { message, kind: Kind::Row(id) })
+            .map(|(id, message)| Entry {
+                message,
+                kind: Kind::Row(id),
+            })
             .collect();
         Self { entries }
     }
@@ -59,7 +62,10 @@ impl Talk {
 
     /// Adds a message that is a row already.
     pub(crate) fn add_row(&mut self, id: MessageId, message: Arc<Message>) {
-        self.entries.push(Entry { message, kind: Kind::Row(id) });
+        self.entries.push(Entry {
+            message,
+            kind: Kind::Row(id),
+        });
     }
 
     /// Adds a message that is only sent.
@@ -83,7 +89,10 @@ impl Talk {
 
     /// The unsaved messages are rows now, under these ids, in order.
     pub(crate) fn saved(&mut self, ids: &[MessageId]) {
-        let unsaved = self.entries.iter_mut().filter(|entry| entry.kind == Kind::Unsaved);
+        let unsaved = self
+            .entries
+            .iter_mut()
+            .filter(|entry| entry.kind == Kind::Unsaved);
         for (entry, id) in unsaved.zip(ids) {
             entry.kind = Kind::Row(*id);
         }
@@ -99,6 +108,9 @@ impl Talk {
     }
 
     fn push(&mut self, message: Message, kind: Kind) {
-        self.entries.push(Entry { message: Arc::new(message), kind });
+        self.entries.push(Entry {
+            message: Arc::new(message),
+            kind,
+        });
     }
 }

@@ -15,7 +15,9 @@ pub(super) const COMMAND: Command = Command {
 
 fn branch(session: &mut Session, title: &str) -> Result<String, CommandError> {
     if !session.stored {
-        return Err(CommandError::Refused("there is nothing to branch from yet".to_owned()));
+        return Err(CommandError::Refused(
+            "there is nothing to branch from yet".to_owned(),
+        ));
     }
     let from = session.id.clone();
     session.id = clock::fresh_session_id();
@@ -29,6 +31,10 @@ fn branch(session: &mut Session, title: &str) -> Result<String, CommandError> {
     session.store().end_session(&from, "branched", clock::now())?;
     let to = session.id.clone();
     session.open(&to)?;
-    session.sink.tell(Event::SessionRotated { from: from.clone(), to, reason: "branch".to_owned() });
+    session.sink.tell(Event::SessionRotated {
+        from: from.clone(),
+        to,
+        reason: "branch".to_owned(),
+    });
     Ok(format!("branched from {from}: {}", session.id))
 }

@@ -1,12 +1,14 @@
 //! Slash commands, one file each; the table is the list.
 
 mod branch;
+mod compress;
 mod help;
 mod new;
 mod resume;
 mod retry;
 mod status;
 mod title;
+mod uncompress;
 mod undo;
 
 use futures_util::future::BoxFuture;
@@ -43,6 +45,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     resume::COMMAND,
     branch::COMMAND,
     title::COMMAND,
+    compress::COMMAND,
+    uncompress::COMMAND,
     undo::COMMAND,
     retry::COMMAND,
     status::COMMAND,
@@ -52,7 +56,9 @@ pub(crate) const COMMANDS: &[Command] = &[
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
     let known = COMMANDS.iter().find(|command| command.names.contains(&name));
     let Some(command) = known else {
-        session.sink.warn(format!("there is no command /{name}; /help lists them"));
+        session
+            .sink
+            .warn(format!("there is no command /{name}; /help lists them"));
         return;
     };
     match (command.run)(session, args.trim()).await {

@@ -25,16 +25,29 @@ fn resume(session: &mut Session, name: &str) -> Result<String, CommandError> {
     }
     let from = session.id.clone();
     if session.stored {
-        session.store().end_session(&from, "resumed_other", clock::now())?;
+        session
+            .store()
+            .end_session(&from, "resumed_other", clock::now())?;
     }
     session.open(&tip)?;
     let to = session.id.clone();
-    session.sink.tell(Event::SessionRotated { from, to, reason: "resume".to_owned() });
-    Ok(format!("going on with {} ({} messages)", session.id, session.history.len()))
+    session.sink.tell(Event::SessionRotated {
+        from,
+        to,
+        reason: "resume".to_owned(),
+    });
+    Ok(format!(
+        "going on with {} ({} messages)",
+        session.id,
+        session.history.len()
+    ))
 }
 
 fn list(session: &Session) -> Result<String, CommandError> {
-    let filter = ListFilter { limit: Some(10), ..ListFilter::default() };
+    let filter = ListFilter {
+        limit: Some(10),
+        ..ListFilter::default()
+    };
     let listed = session.store().list(&filter)?;
     let lines = listed.iter().map(|entry| {
         let name = entry.title.as_deref().unwrap_or(&entry.preview);

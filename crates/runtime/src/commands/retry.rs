@@ -13,7 +13,11 @@ pub(super) const COMMAND: Command = Command {
 };
 
 async fn retry(session: &mut Session) -> Result<String, CommandError> {
-    let asked = session.history.iter().rev().find(|(_, message)| message.role == Role::User);
+    let asked = session
+        .history
+        .iter()
+        .rev()
+        .find(|(_, message)| message.role == Role::User);
     let Some(content) = asked.map(|(_, message)| message.content.clone()) else {
         return Err(CommandError::Refused("nothing was asked yet".to_owned()));
     };

@@ -7,7 +7,10 @@ use crate::rig::{Rig, trace};
 /// Every arrow of the turn's diagram that leaves `CallModel` or `RunTools`, and the trace that shows it.
 pub(crate) const ARROWS: &[(&str, &str)] = &[
     ("text → done", "a_text_ends_the_turn"),
-    ("tool calls → run tools → call", "calls_run_and_their_results_go_back"),
+    (
+        "tool calls → run tools → call",
+        "calls_run_and_their_results_go_back",
+    ),
     ("cut at length → more room → call", "a_cut_answer_is_continued"),
     ("empty → nudge → call", "nothing_after_a_tool_is_nudged"),
     ("empty → retry → explain", "nothing_again_and_again_is_explained"),
@@ -16,9 +19,15 @@ pub(crate) const ARROWS: &[(&str, &str)] = &[
     ("failure → switch → call", "a_rate_limit_goes_to_the_fallback"),
     ("failure → give up", "a_wrong_request_is_sent_once"),
     ("401 → give up", "a_refused_key_is_not_tried_again"),
-    ("cut stream → call", "a_stream_that_dies_before_any_text_is_repeated"),
+    (
+        "cut stream → call",
+        "a_stream_that_dies_before_any_text_is_repeated",
+    ),
     ("calls spent → closing call → done", "a_spent_turn_is_summarised"),
-    ("invalid calls → answered → call", "a_call_that_cannot_be_understood_is_answered"),
+    (
+        "invalid calls → answered → call",
+        "a_call_that_cannot_be_understood_is_answered",
+    ),
 ];
 
 async fn traced(steps: serde_json::Value) -> String {
@@ -83,13 +92,15 @@ async fn a_rate_limit_goes_to_the_fallback() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_request_is_sent_once() {
-    let error = json!({"status": 400, "error": {"message": "messages: nonsense", "type": "invalid_request_error"}});
+    let error =
+        json!({"status": 400, "error": {"message": "messages: nonsense", "type": "invalid_request_error"}});
     insta::assert_snapshot!(traced(json!([error, {"text": "never"}])).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_key_is_not_tried_again() {
-    let error = json!({"status": 401, "error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}});
+    let error =
+        json!({"status": 401, "error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}});
     insta::assert_snapshot!(traced(json!([error, {"text": "never"}])).await);
 }
 
@@ -100,7 +111,8 @@ async fn a_stream_that_dies_before_any_text_is_repeated() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_spent_turn_is_summarised() {
-    let call = |number: u32| json!({"tool_calls": [{"name": "todo", "args": {}, "id": format!("call_{number}")}]});
+    let call =
+        |number: u32| json!({"tool_calls": [{"name": "todo", "args": {}, "id": format!("call_{number}")}]});
     let scenario = json!([call(1), call(2), call(3), {"text": "never"}]);
     let rig = Rig::with_config(scenario, "agent:\n  max_turns: 2\n");
     insta::assert_snapshot!(trace(&rig, "go").await);

@@ -23,8 +23,14 @@ async fn a_killed_tool_call_is_answered_as_unknown_and_not_repeated() {
         extra: serde_json::Map::new(),
     };
     let user = Arc::new(Message::user("do it"));
-    let asked = Arc::new(Message { tool_calls: vec![call], ..Message::assistant("") });
-    engine.store().append(&id, &[user, asked], Timestamp(2.0)).unwrap();
+    let asked = Arc::new(Message {
+        tool_calls: vec![call],
+        ..Message::assistant("")
+    });
+    engine
+        .store()
+        .append(&id, &[user, asked], Timestamp(2.0))
+        .unwrap();
     let entry = CallJournal {
         session_id: id.clone(),
         turn_id: TurnId::new("t1"),
@@ -38,7 +44,10 @@ async fn a_killed_tool_call_is_answered_as_unknown_and_not_repeated() {
     };
     engine.store().journal(&entry, Timestamp(3.0)).unwrap();
 
-    let resume = Open::Resume { name: id.to_string(), exact: false };
+    let resume = Open::Resume {
+        name: id.to_string(),
+        exact: false,
+    };
     Talk::open(&rig.engine(), resume).await.turn("go on").await;
     let requests = rig.server.main_requests();
     assert!(requests[1].says("outcome unknown, effect: execute; check what it did"));

@@ -1,5 +1,11 @@
 //! The engine against a scripted model server, over real HTTP.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
 mod arrows;
 mod crash;
 mod rig;

@@ -64,7 +64,9 @@ impl Talk {
 
     /// Runs one turn; gives its events and its result.
     pub(crate) async fn turn(&mut self, prompt: &str) -> (Vec<Event>, TurnResult) {
-        self.handle.send(Op::Prompt { content: prompt.into() });
+        self.handle.send(Op::Prompt {
+            content: prompt.into(),
+        });
         self.rest().await
     }
 
@@ -103,7 +105,11 @@ pub(crate) async fn trace(rig: &Rig, prompt: &str) -> String {
         line(&mut lines, event);
     }
     for (number, request) in rig.server.main_requests().iter().enumerate() {
-        let roles: Vec<&str> = request.messages().iter().filter_map(|message| message["role"].as_str()).collect();
+        let roles: Vec<&str> = request
+            .messages()
+            .iter()
+            .filter_map(|message| message["role"].as_str())
+            .collect();
         writeln!(lines, "request {}: {}", number + 1, roles.join(" ")).unwrap();
     }
     for row in engine.store().all(&result.session_id).unwrap() {
@@ -119,7 +125,10 @@ fn line(lines: &mut String, event: &Event) {
         Event::TurnStarted { prompt } => format!("turn started: {prompt:?}"),
         Event::MessageDelta { text } => {
             if let Some(stripped) = lines.strip_suffix("\"\n")
-                && stripped.rsplit('\n').next().is_some_and(|last| last.starts_with("says"))
+                && stripped
+                    .rsplit('\n')
+                    .next()
+                    .is_some_and(|last| last.starts_with("says"))
             {
                 *lines = format!("{stripped}{text}\"\n");
                 return;
@@ -129,7 +138,9 @@ fn line(lines: &mut String, event: &Event) {
         Event::ReasoningDelta { .. } => "thinks".to_owned(),
         Event::ToolStarted { name, args, .. } => format!("tool {name} {args}"),
         Event::ToolFinished { ok, brief, .. } => format!("  ok={ok} {brief}"),
-        Event::Recovery { row, attempt, limit, .. } => format!("recovery {row} {attempt}/{limit}"),
+        Event::Recovery {
+            row, attempt, limit, ..
+        } => format!("recovery {row} {attempt}/{limit}"),
         Event::Warning { text } => format!("warning: {text}"),
         Event::Status { text } => format!("status: {text}"),
         Event::TurnFinished { result } => format!(

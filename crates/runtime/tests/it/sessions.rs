@@ -20,7 +20,10 @@ async fn a_resumed_session_extends_the_bytes_of_what_was_sent() {
         talk.turn("first").await.1.session_id
     };
     let engine = rig.engine();
-    let resume = Open::Resume { name: id.to_string(), exact: false };
+    let resume = Open::Resume {
+        name: id.to_string(),
+        exact: false,
+    };
     let (_, result) = Talk::open(&engine, resume).await.turn("second").await;
     assert_eq!(result.session_id, id);
     let requests = rig.server.main_requests();
@@ -31,13 +34,17 @@ async fn a_resumed_session_extends_the_bytes_of_what_was_sent() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guidance_reaches_the_model_with_the_next_tool_result() {
-    let call = json!({"tool_calls": [{"name": "terminal", "args": {"command": "sleep 0.4"}, "id": "call_1"}]});
+    let call =
+        json!({"tool_calls": [{"name": "terminal", "args": {"command": "sleep 0.4"}, "id": "call_1"}]});
     let rig = Rig::new(json!([call, text("understood")]));
     let engine = rig.engine();
     let mut talk = Talk::open(&engine, Open::New).await;
     talk.handle.send(Op::Prompt { content: "go".into() });
-    talk.until(|event| matches!(event, Event::ToolStarted { .. })).await;
-    talk.handle.send(Op::Steer { text: "look left".to_owned() });
+    talk.until(|event| matches!(event, Event::ToolStarted { .. }))
+        .await;
+    talk.handle.send(Op::Steer {
+        text: "look left".to_owned(),
+    });
     let (_, result) = talk.rest().await;
     assert!(rig.server.main_requests()[1].says("look left"));
     let rows = engine.store().all(&result.session_id).unwrap();
@@ -53,7 +60,8 @@ async fn an_interrupt_in_a_tool_ends_the_turn_and_the_session_goes_on() {
     let engine = rig.engine();
     let mut talk = Talk::open(&engine, Open::New).await;
     talk.handle.send(Op::Prompt { content: "go".into() });
-    talk.until(|event| matches!(event, Event::ToolStarted { .. })).await;
+    talk.until(|event| matches!(event, Event::ToolStarted { .. }))
+        .await;
     talk.handle.send(Op::Interrupt);
     let (_, result) = talk.rest().await;
     assert_eq!(result.exit_reason, ExitReason::Interrupted);
@@ -81,7 +89,10 @@ async fn two_turns_of_one_session_run_one_after_the_other() {
     let rig = Rig::new(json!([text("zero"), slow, text("second")]));
     let (one, two) = (rig.engine(), rig.engine());
     let (_, result) = Talk::open(&one, Open::New).await.turn("begin").await;
-    let resume = || Open::Resume { name: result.session_id.to_string(), exact: false };
+    let resume = || Open::Resume {
+        name: result.session_id.to_string(),
+        exact: false,
+    };
     let (mut a, mut b) = (Talk::open(&one, resume()).await, Talk::open(&two, resume()).await);
     a.handle.send(Op::Prompt { content: "A".into() });
     a.until(|event| matches!(event, Event::TurnStarted { .. })).await;
@@ -90,7 +101,17 @@ async fn two_turns_of_one_session_run_one_after_the_other() {
     assert!(first.1.completed && second.1.completed);
     let rows = one.store().all(&result.session_id).unwrap();
     let roles: Vec<Role> = rows.iter().map(|row| row.message.role).collect();
-    assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant, Role::User, Role::Assistant]);
+    assert_eq!(
+        roles,
+        [
+            Role::User,
+            Role::Assistant,
+            Role::User,
+            Role::Assistant,
+            Role::User,
+            Role::Assistant
+        ]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -99,7 +120,10 @@ async fn a_branch_goes_its_own_way() {
     let engine = rig.engine();
     let mut talk = Talk::open(&engine, Open::New).await;
     let (_, first) = talk.turn("begin").await;
-    talk.handle.send(Op::Command { name: "branch".to_owned(), args: String::new() });
+    talk.handle.send(Op::Command {
+        name: "branch".to_owned(),
+        args: String::new(),
+    });
     let (_, second) = talk.turn("on").await;
     assert_ne!(first.session_id, second.session_id);
     assert_eq!(engine.store().all(&first.session_id).unwrap().len(), 2);

@@ -5,7 +5,7 @@
 //! `echo` is no danger.
 
 use super::matchers::{code, files, git, services};
-use super::shell::{Call, Scene};
+use super::shell::{Call, MOST_CALLS, Scene};
 
 /// One family of dangerous commands.
 pub struct Family {
@@ -258,8 +258,9 @@ pub const FAMILIES: &[Family] = &[
 
 /// The families `scene` belongs to, in the order of the table.
 pub(super) fn found(scene: &Scene) -> Vec<&'static Family> {
+    let calls = &scene.calls[..scene.calls.len().min(MOST_CALLS)];
     FAMILIES
         .iter()
-        .filter(|family| scene.calls.iter().any(|call| family.covers(call, scene)))
+        .filter(|family| calls.iter().any(|call| family.covers(call, scene)))
         .collect()
 }

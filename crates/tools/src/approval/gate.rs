@@ -8,6 +8,7 @@
 //! 6. The person is asked; without anyone to ask the command is denied.
 
 use talaria_types::{ApprovalAnswer, ApprovalRequest};
+use tokio_util::sync::CancellationToken;
 
 use super::grants::SmartVerdict;
 use super::{Danger, Grants, Mode, Surroundings, Verdict, deny, judge};
@@ -20,12 +21,13 @@ pub struct Gate<'a> {
     host: &'a dyn Host,
     folder: String,
     call: &'a str,
+    cancel: &'a CancellationToken,
 }
 
 /// Why a command does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// `blocked` or `denied`.
+    /// `blocked`, `denied` or `interrupted`.
     pub status: &'static str,
     /// What the model is told.
     pub message: String,
@@ -43,6 +45,7 @@ impl<'a> Gate<'a> {
             host: cx.host,
             folder: cx.session.cwd().to_string_lossy().into_owned(),
             call: &cx.call.id,
+            cancel: cx.cancel,
         }
     }
 
@@ -79,7 +82,13 @@ impl<'a> Gate<'a> {
         if open.is_empty() || self.is_listed(command) {
             return Ok(());
         }
-        self.decide(tool, command, &open).await
+        tokio::select! {
+            decision = self.decide(tool, command, &open) => decision,
+            () = self.cancel.cancelled() => Err(Refusal {
+                status: "interrupted",
+                message: "interrupted by the user before this command was approved; it was not run".into(),
+            }),
+        }
     }
 
     /// Whether the whole command stands in `command_allowlist`, or matches a pattern there.

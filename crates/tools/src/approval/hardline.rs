@@ -59,7 +59,7 @@ pub const HARDLINE: &[Hardline] = &[
         description: "overwrites a disk with dd",
         example: "dd if=/dev/zero of=/dev/sda",
         look_alike: "dd if=/dev/sda of=backup.img",
-        found: |call| call.program == "dd" && written(call).iter().any(|word| is_device(word)),
+        found: |call| call.program == "dd" && written(call).iter().any(is_device),
     },
     Hardline {
         key: "wipe_device",

@@ -329,6 +329,23 @@ fn what_cannot_be_read_is_asked_for_each_time() {
 }
 
 #[test]
+fn what_never_runs_is_found_in_what_cannot_be_read() {
+    assert!(is_blocked(&format!("{}; rm -rf /", "a".repeat(128_001))));
+    assert!(is_blocked(&format!(
+        "{}rm -rf /{}",
+        "$(".repeat(400),
+        ")".repeat(400)
+    )));
+    let late = Scene::read_within("echo a | sudo rm -rf /", None, None, std::time::Duration::ZERO);
+    // The clock is only looked at now and then: so short a command is read before that.
+    assert_eq!(late.unreadable, None);
+    let long = format!("{} rm -rf /", "a |".repeat(2_000));
+    let late = Scene::read_within(&long, None, None, std::time::Duration::ZERO);
+    assert!(late.unreadable.is_some());
+    assert!(hardline::blocked(&late).is_some());
+}
+
+#[test]
 fn a_command_of_thousands_of_statements_is_judged_soon() {
     let long = format!("{} rm -rf /", "echo a; ".repeat(10_000));
     assert!(is_blocked(&long));

@@ -83,8 +83,8 @@ fn unmapped(address: IpAddr) -> IpAddr {
         IpAddr::V4(Ipv4Addr::new(a, b, c, d))
     };
     match parts {
-        [0x64, 0xff9b, 0, 0, 0, 0, a, b] => low(a, b),
-        [0x2002, a, b, ..] => low(a, b),
+        // The prefixes of address translation, and of tunnels.
+        [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => low(a, b),
         // `::a.b.c.d`, long given up but still read by some resolvers.
         [0, 0, 0, 0, 0, 0, a, b] if a != 0 => low(a, b),
         _ => address,

@@ -74,9 +74,9 @@ fn overwrite(text: &str) -> String {
             .find(|part| !part.is_empty())
             .unwrap_or_default();
         if line.contains('\u{8}') {
-            out.push_str(&apply_backspaces(line))
+            out.push_str(&apply_backspaces(line));
         } else {
-            out.push_str(line)
+            out.push_str(line);
         }
     }
     out

@@ -211,3 +211,66 @@ pub(crate) fn find_program(name: &str) -> Option<std::path::PathBuf> {
         .map(|folder| folder.join(name))
         .find(|file| file.is_absolute() && file.is_file())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(inherited: &[(&str, &str)], change: impl FnOnce(&mut ToolSettings)) -> BTreeMap<String, String> {
+        let mut settings = ToolSettings::for_folder("/nowhere/home", "/");
+        change(&mut settings);
+        let inherited = inherited.iter().map(|(name, value)| (name.into(), value.into()));
+        filtered(inherited, &settings, "s1", false)
+            .into_iter()
+            .map(|(name, value)| (name.into_string().unwrap(), value.into_string().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn the_programs_own_keys_stay_out_and_the_rest_is_passed_on() {
+        let keys = [
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "TELEGRAM_BOT_TOKEN",
+            "MY_KEY",
+        ];
+        let mut inherited: Vec<(&str, &str)> = keys.iter().map(|key| (*key, "secret")).collect();
+        inherited.push(("PLAIN_VALUE", "keep-me"));
+        let seen = seen(&inherited, |settings| settings.secret_env = vec!["MY_KEY".into()]);
+        assert!(keys.iter().all(|key| !seen.contains_key(*key)), "{seen:?}");
+        assert_eq!(seen["PLAIN_VALUE"], "keep-me");
+        assert_eq!(seen["TALARIA_SESSION_ID"], "s1");
+        assert_eq!((&*seen["PAGER"], &*seen["TERM"]), ("cat", "dumb"));
+    }
+
+    #[test]
+    fn a_tool_secret_can_be_passed_on_and_a_provider_key_cannot() {
+        let inherited = [
+            ("GH_TOKEN", "a"),
+            ("OPENAI_API_KEY", "b"),
+            ("_HERMES_FORCE_GROQ_API_KEY", "c"),
+        ];
+        let seen = seen(&inherited, |settings| {
+            settings.env_passthrough = vec!["GH_TOKEN".into(), "OPENAI_API_KEY".into()];
+        });
+        assert_eq!(seen.get("GH_TOKEN").map(String::as_str), Some("a"));
+        assert_eq!(seen.get("OPENAI_API_KEY"), None);
+        // On the person's explicit word.
+        assert_eq!(seen.get("GROQ_API_KEY").map(String::as_str), Some("c"));
+    }
+
+    #[test]
+    fn programs_are_found_without_a_path() {
+        assert_eq!(seen(&[], |_| {})["PATH"], SANE_PATH);
+        assert_eq!(
+            seen(&[("PATH", "/opt/bin")], |_| {})["PATH"],
+            format!("/opt/bin:{SANE_PATH}")
+        );
+        assert_eq!(
+            seen(&[("PATH", "/opt/bin:/usr/bin")], |_| {})["PATH"],
+            "/opt/bin:/usr/bin"
+        );
+    }
+}

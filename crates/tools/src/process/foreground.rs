@@ -19,6 +19,8 @@ use super::watchdog::Watched;
 /// After the shell has ended, how long its output is read in all, and while nothing comes.
 const DRAIN: Duration = Duration::from_millis(300);
 const QUIET: Duration = Duration::from_millis(50);
+/// The same in all for a command that was interrupted: the program is about to end.
+const DRAIN_INTERRUPT: Duration = Duration::from_millis(30);
 /// What a tree gets between being asked to end and being killed.
 const GRACE_TIMEOUT: Duration = Duration::from_millis(200);
 const GRACE_INTERRUPT: Duration = Duration::from_millis(80);
@@ -112,18 +114,25 @@ impl Running {
         let end = loop {
             tokio::select! {
                 code = &mut self.ended => break End::Exited(code.unwrap_or(-1)),
-                chunk = self.output.recv(), if open => open = keep(&mut self.capture, chunk),
+                chunk = self.output.recv(), if open => open = keep(&mut self.capture, chunk.as_deref()),
                 () = tokio::time::sleep_until(deadline) => break End::TimedOut,
                 () = cancel.cancelled() => break End::Interrupted,
             }
         };
-        let tree = Tree::of(self.guard.pid);
         match end {
             End::Exited(_) => {}
-            End::TimedOut => tree.end(GRACE_TIMEOUT).await,
-            End::Interrupted => tree.end(GRACE_INTERRUPT).await,
+            End::TimedOut => Tree::of(self.guard.pid).end(GRACE_TIMEOUT).await,
+            End::Interrupted => Tree::of(self.guard.pid).end(GRACE_INTERRUPT).await,
         }
-        self.drain(open).await;
+        self.drain(
+            open,
+            if end == End::Interrupted {
+                DRAIN_INTERRUPT
+            } else {
+                DRAIN
+            },
+        )
+        .await;
         let leftover = self.guard.watched.take().filter(|_| group_runs(self.guard.pid));
         Finished {
             output: self.capture.finish(),
@@ -134,11 +143,11 @@ impl Running {
     }
 
     /// Reads what is there; nobody waits for a child that keeps the pipe open.
-    async fn drain(&mut self, mut open: bool) {
-        let deadline = Instant::now() + DRAIN;
+    async fn drain(&mut self, mut open: bool, patience: Duration) {
+        let deadline = Instant::now() + patience;
         while open && Instant::now() < deadline {
-            match tokio::time::timeout(QUIET, self.output.recv()).await {
-                Ok(chunk) => open = keep(&mut self.capture, chunk),
+            match tokio::time::timeout(QUIET.min(patience), self.output.recv()).await {
+                Ok(chunk) => open = keep(&mut self.capture, chunk.as_deref()),
                 Err(_) => break,
             }
         }
@@ -146,8 +155,8 @@ impl Running {
 }
 
 /// Keeps what was read; whether there may be more.
-fn keep(capture: &mut Capture, chunk: Option<Vec<u8>>) -> bool {
-    if let Some(chunk) = &chunk {
+fn keep(capture: &mut Capture, chunk: Option<&[u8]>) -> bool {
+    if let Some(chunk) = chunk {
         capture.push(chunk);
     }
     chunk.is_some()

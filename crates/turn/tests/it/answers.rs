@@ -36,7 +36,9 @@ fn a_raised_output_cap_is_never_below_the_configured_one_nor_above_the_models() 
         script.setup.model.max_output = configured;
         script.setup.model.output_limit = limit;
         let (trace, _) = script.play();
-        let caps = trace.lines().filter_map(|line| line.split_once('≤')?.1.split(' ').next()?.parse().ok());
+        let caps = trace
+            .lines()
+            .filter_map(|line| line.split_once('≤')?.1.split(' ').next()?.parse().ok());
         caps.collect::<Vec<u64>>()
     };
     assert_eq!(caps(None, None), [8_192, 12_288, 16_384]);
@@ -48,15 +50,22 @@ fn a_raised_output_cap_is_never_below_the_configured_one_nor_above_the_models() 
 fn an_answer_that_never_ends_is_given_as_far_as_it_came_and_marked() {
     let pieces = (0..9).map(|number| cut(&format!("part {number} of it all. ")));
     let (trace, ending) = says(pieces).play();
-    let Outcome::Partial { text, .. } = ending.outcome else { panic!("{trace}") };
-    assert_eq!(text, "part 0 of it all. part 1 of it all. part 2 of it all. part 3 of it all. ");
+    let Outcome::Partial { text, .. } = ending.outcome else {
+        panic!("{trace}")
+    };
+    assert_eq!(
+        text,
+        "part 0 of it all. part 1 of it all. part 2 of it all. part 3 of it all. "
+    );
     assert_eq!(ending.tally.api_calls, 4);
 }
 
 #[test]
 fn the_same_cut_sentence_again_is_not_glued_on() {
     let (trace, ending) = says([cut("That failed, looking at"), cut("That failed, looking at")]).play();
-    let Outcome::Partial { text, .. } = ending.outcome else { panic!("{trace}") };
+    let Outcome::Partial { text, .. } = ending.outcome else {
+        panic!("{trace}")
+    };
     assert_eq!(text, "That failed, looking at");
 }
 
@@ -65,14 +74,21 @@ fn a_call_cut_at_the_output_limit_is_asked_for_again_with_more_room() {
     let mut half = calls(&["write_file"]);
     half.finish = FinishReason::Length;
     half.tool_calls[0].arguments = "{\"path\": \"x".to_owned();
-    let script = Script::new([Happening::Says(half), Happening::Says(calls(&["write_file"])), ran()]);
+    let script = Script::new([
+        Happening::Says(half),
+        Happening::Says(calls(&["write_file"])),
+        ran(),
+    ]);
     let (trace, _) = script.play();
     insta::assert_snapshot!(trace);
 }
 
 #[test]
 fn a_refusal_ends_the_turn_after_one_call() {
-    let refused = Completion { finish: FinishReason::Refused, ..text("") };
+    let refused = Completion {
+        finish: FinishReason::Refused,
+        ..text("")
+    };
     let (trace, ending) = says([refused]).play();
     assert!(matches!(ending.outcome, Outcome::Refused { .. }), "{trace}");
     assert_eq!(ending.tally.api_calls, 1);
@@ -88,25 +104,49 @@ fn answers_with_nothing_are_asked_again_a_bounded_number_of_times() {
 #[test]
 fn thoughts_alone_are_no_answer() {
     let (trace, ending) = says([thought("hm"), thought("hm"), text("now I know")]).play();
-    assert_eq!(ending.outcome, Outcome::Replied { text: "now I know".to_owned() }, "{trace}");
+    assert_eq!(
+        ending.outcome,
+        Outcome::Replied {
+            text: "now I know".to_owned()
+        },
+        "{trace}"
+    );
 }
 
 #[test]
 fn nothing_after_tools_is_nudged_and_the_nudge_is_no_row() {
-    let script =
-        Script::new([Happening::Says(calls(&["terminal"])), ran(), Happening::Says(text("")), Happening::Says(text("so"))]);
+    let script = Script::new([
+        Happening::Says(calls(&["terminal"])),
+        ran(),
+        Happening::Says(text("")),
+        Happening::Says(text("so")),
+    ]);
     let (trace, ending) = script.play();
     insta::assert_snapshot!(trace);
-    let roles: Vec<Role> = ending.talk.messages().iter().map(|message| message.role).collect();
+    let roles: Vec<Role> = ending
+        .talk
+        .messages()
+        .iter()
+        .map(|message| message.role)
+        .collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
 }
 
 #[test]
 fn the_last_allowed_call_may_answer() {
-    let mut script = Script::new([Happening::Says(calls(&["terminal"])), ran(), Happening::Says(text("just in time"))]);
+    let mut script = Script::new([
+        Happening::Says(calls(&["terminal"])),
+        ran(),
+        Happening::Says(text("just in time")),
+    ]);
     script.setup.max_calls = 2;
     let (_, ending) = script.play();
-    assert_eq!(ending.outcome, Outcome::Replied { text: "just in time".to_owned() });
+    assert_eq!(
+        ending.outcome,
+        Outcome::Replied {
+            text: "just in time".to_owned()
+        }
+    );
 }
 
 #[test]

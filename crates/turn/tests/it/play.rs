@@ -13,7 +13,11 @@ use talaria_types::{Completion, FinishReason, Message, MessageId, Reasoning, Too
 pub(crate) enum Happening {
     Says(Completion),
     Fails(Failure),
-    Tools { invalid: u32, halt: Option<&'static str>, interrupted: bool },
+    Tools {
+        invalid: u32,
+        halt: Option<&'static str>,
+        interrupted: bool,
+    },
     Next(Option<ModelSetup>),
     Renewed(bool),
     Stopped,
@@ -34,7 +38,10 @@ impl Script {
         Self {
             happenings: happenings.into_iter().collect(),
             setup: setup(),
-            situation: Situation { may_compact: false, ..Situation::default() },
+            situation: Situation {
+                may_compact: false,
+                ..Situation::default()
+            },
             next_id: 1,
             trace: String::new(),
         }
@@ -56,7 +63,9 @@ impl Script {
                 Step::RunTools(_) => Some(ran()),
                 Step::SwitchProvider(_) => Some(Happening::Next(None)),
                 Step::Refresh(_) => Some(Happening::Renewed(true)),
-                Step::Compact(_) => Some(Happening::Compacted(Compacted::Nothing("nothing to hide".to_owned()))),
+                Step::Compact(_) => Some(Happening::Compacted(Compacted::Nothing(
+                    "nothing to hide".to_owned(),
+                ))),
                 Step::Wait(_) | Step::Done(_) => None,
             };
             self.happenings.extend(happening);
@@ -92,8 +101,16 @@ impl Script {
 
     fn row(&mut self, message: &Message) -> MessageId {
         let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.as_str()).collect();
-        let calls = if calls.is_empty() { String::new() } else { format!(" +{}", calls.join("+")) };
-        self.line(&format!("  row {}: {:?}{calls}", message.role.as_str(), message.content.text()));
+        let calls = if calls.is_empty() {
+            String::new()
+        } else {
+            format!(" +{}", calls.join("+"))
+        };
+        self.line(&format!(
+            "  row {}: {:?}{calls}",
+            message.role.as_str(),
+            message.content.text()
+        ));
         self.next_id += 1;
         MessageId(self.next_id - 1)
     }
@@ -105,7 +122,7 @@ impl Script {
     fn answer(&mut self, step: Step) -> Result<Step, Box<Ending>> {
         let happening = match step {
             Step::Done(ending) => {
-                self.line(&format!("{}", outcome(&ending)));
+                self.line(&outcome(&ending));
                 return Err(ending);
             }
             _ => self.happenings.pop_front(),
@@ -113,9 +130,19 @@ impl Script {
         Ok(match (step, happening) {
             (Step::CallModel(call), happening) => {
                 let request = call.request();
-                let last = request.messages.last().map(|message| message.content.text().into_owned());
-                let cap = request.max_output_tokens.map(|cap| format!(" ≤{cap}")).unwrap_or_default();
-                self.line(&format!("call {}{cap} …{:?}", request.messages.len(), brief(&last.unwrap_or_default())));
+                let last = request
+                    .messages
+                    .last()
+                    .map(|message| message.content.text().into_owned());
+                let cap = request
+                    .max_output_tokens
+                    .map(|cap| format!(" ≤{cap}"))
+                    .unwrap_or_default();
+                self.line(&format!(
+                    "call {}{cap} …{:?}",
+                    request.messages.len(),
+                    brief(&last.unwrap_or_default())
+                ));
                 let reply = match happening {
                     Some(Happening::Says(completion)) => Ok(completion),
                     Some(Happening::Fails(failure)) => Err(failure),
@@ -125,14 +152,33 @@ impl Script {
                 };
                 call.answer(reply, &self.situation)
             }
-            (Step::RunTools(run), Some(Happening::Tools { invalid, halt, interrupted })) => {
+            (
+                Step::RunTools(run),
+                Some(Happening::Tools {
+                    invalid,
+                    halt,
+                    interrupted,
+                }),
+            ) => {
                 self.line("tools");
-                let results: Vec<Message> =
-                    run.calls().iter().map(|call| Message::tool(&call.id, &call.name, "result")).collect();
-                let rows = results.into_iter().map(|message| (self.row(&message), Arc::new(message))).collect();
+                let results: Vec<Message> = run
+                    .calls()
+                    .iter()
+                    .map(|call| Message::tool(&call.id, &call.name, "result"))
+                    .collect();
+                let rows = results
+                    .into_iter()
+                    .map(|message| (self.row(&message), Arc::new(message)))
+                    .collect();
                 let ran = run.calls().iter().map(|call| call.name.clone()).collect();
                 let halt = halt.map(str::to_owned);
-                run.answer(ToolRound { rows, ran, invalid, halt, interrupted })
+                run.answer(ToolRound {
+                    rows,
+                    ran,
+                    invalid,
+                    halt,
+                    interrupted,
+                })
             }
             (Step::SwitchProvider(switch), Some(Happening::Next(model))) => {
                 self.line("switch");
@@ -148,7 +194,9 @@ impl Script {
                 wait.interrupt()
             }
             (Step::Wait(wait), happening) => {
-                happening.into_iter().for_each(|happening| self.happenings.push_front(happening));
+                happening
+                    .into_iter()
+                    .for_each(|happening| self.happenings.push_front(happening));
                 self.line("wait");
                 wait.over()
             }
@@ -177,15 +225,18 @@ pub(crate) fn setup() -> Setup {
         tools: Arc::from([]),
         model: model(),
         max_calls: 90,
-        may_compact: false,
         rewrites: Vec::new(),
-        last_prompt_tokens: 0,
     }
 }
 
 pub(crate) fn model() -> ModelSetup {
     ModelSetup {
-        plan: WindowPlan { window: 200_000, max_output: 0, threshold: 0.5, min_tokens: 64_000 },
+        plan: WindowPlan {
+            window: 200_000,
+            max_output: 0,
+            threshold: 0.5,
+            min_tokens: 64_000,
+        },
         max_output: None,
         output_limit: None,
         takes_prefill: false,
@@ -193,16 +244,29 @@ pub(crate) fn model() -> ModelSetup {
 }
 
 pub(crate) fn text(text: &str) -> Completion {
-    Completion { text: text.to_owned(), usage: Some(usage(100)), ..Completion::default() }
+    Completion {
+        text: text.to_owned(),
+        usage: Some(usage(100)),
+        ..Completion::default()
+    }
 }
 
 pub(crate) fn cut(piece: &str) -> Completion {
-    Completion { finish: FinishReason::Length, ..text(piece) }
+    Completion {
+        finish: FinishReason::Length,
+        ..text(piece)
+    }
 }
 
 pub(crate) fn thought(words: &str) -> Completion {
-    let reasoning = Reasoning { text: Some(words.to_owned()), ..Reasoning::default() };
-    Completion { reasoning, ..text("") }
+    let reasoning = Reasoning {
+        text: Some(words.to_owned()),
+        ..Reasoning::default()
+    };
+    Completion {
+        reasoning,
+        ..text("")
+    }
 }
 
 pub(crate) fn calls(names: &[&str]) -> Completion {
@@ -220,11 +284,19 @@ pub(crate) fn calls(names: &[&str]) -> Completion {
 }
 
 pub(crate) fn usage(prompt_tokens: u64) -> Usage {
-    Usage { prompt_tokens, completion_tokens: 10, ..Usage::default() }
+    Usage {
+        prompt_tokens,
+        completion_tokens: 10,
+        ..Usage::default()
+    }
 }
 
 pub(crate) fn ran() -> Happening {
-    Happening::Tools { invalid: 0, halt: None, interrupted: false }
+    Happening::Tools {
+        invalid: 0,
+        halt: None,
+        interrupted: false,
+    }
 }
 
 pub(crate) fn failure(kind: ErrorKind) -> Failure {
@@ -233,6 +305,9 @@ pub(crate) fn failure(kind: ErrorKind) -> Failure {
 
 pub(crate) fn interrupted(partial: &str) -> Failure {
     let mut failure = failure(ErrorKind::Interrupted);
-    failure.partial = Some(talaria_recovery::Partial { text: partial.to_owned(), ..Default::default() });
+    failure.partial = Some(talaria_recovery::Partial {
+        text: partial.to_owned(),
+        ..Default::default()
+    });
     failure
 }

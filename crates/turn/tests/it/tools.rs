@@ -6,7 +6,11 @@ use crate::play::{Happening, Script, calls, ran, text};
 
 #[test]
 fn calls_are_a_row_before_they_run_and_results_follow_in_call_order() {
-    let script = Script::new([Happening::Says(calls(&["terminal", "read_file"])), ran(), Happening::Says(text("so"))]);
+    let script = Script::new([
+        Happening::Says(calls(&["terminal", "read_file"])),
+        ran(),
+        Happening::Says(text("so")),
+    ]);
     let (trace, ending) = script.play();
     insta::assert_snapshot!(trace);
     assert_eq!(ending.tally.tool_rounds, 1);
@@ -15,7 +19,11 @@ fn calls_are_a_row_before_they_run_and_results_follow_in_call_order() {
 #[test]
 fn calls_that_are_never_understood_end_the_turn() {
     let rounds = (0..20).flat_map(|_| {
-        let invalid = Happening::Tools { invalid: 1, halt: None, interrupted: false };
+        let invalid = Happening::Tools {
+            invalid: 1,
+            halt: None,
+            interrupted: false,
+        };
         [Happening::Says(calls(&["write_file"])), invalid]
     });
     let (trace, ending) = Script::new(rounds).play();
@@ -25,7 +33,16 @@ fn calls_that_are_never_understood_end_the_turn() {
 
 #[test]
 fn a_halt_of_the_guard_rails_ends_the_turn_with_its_words() {
-    let halted = Happening::Tools { invalid: 0, halt: Some("the same call for ever"), interrupted: false };
+    let halted = Happening::Tools {
+        invalid: 0,
+        halt: Some("the same call for ever"),
+        interrupted: false,
+    };
     let (_, ending) = Script::new([Happening::Says(calls(&["terminal"])), halted]).play();
-    assert_eq!(ending.outcome, Outcome::GuardrailHalt { text: "the same call for ever".to_owned() });
+    assert_eq!(
+        ending.outcome,
+        Outcome::GuardrailHalt {
+            text: "the same call for ever".to_owned()
+        }
+    );
 }

@@ -57,16 +57,8 @@ pub(in super::super) fn run_made_executable(call: &Call, scene: &Scene) -> bool 
         .is(SHELLS)
         .then(|| call.operands().first().map(|file| call.path(file)))
         .flatten();
-    let Some(file) = runs.or(by_shell) else {
-        return false;
-    };
-    scene.calls.iter().any(|other| {
-        let operands = other.operands();
-        let makes = |mode: String| mode.contains('+') && mode.contains('x');
-        other.program == "chmod"
-            && operands.first().is_some_and(|mode| makes(mode.text()))
-            && operands[1..].iter().any(|made| other.path(made) == file)
-    })
+    runs.or(by_shell)
+        .is_some_and(|file| scene.made_executable.contains(&file))
 }
 
 pub(in super::super) fn script_flag(call: &Call, _: &Scene) -> bool {
@@ -160,7 +152,10 @@ fn sql(call: &Call) -> Option<String> {
     if !call.is(DATABASES) && !through {
         return None;
     }
-    let words: Vec<String> = call.texts().chain(call.input.clone()).collect();
+    let words: Vec<String> = call
+        .texts()
+        .chain(call.input.as_deref().map(str::to_owned))
+        .collect();
     Some(words.join("\n"))
 }
 

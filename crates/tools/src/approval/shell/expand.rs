@@ -2,11 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::DEEPEST;
 use super::quoting::{unescape, unescape_ansi, unescape_double};
 use super::scripts::{literal_output, looked_up};
 use super::walk::{Place, Walk, named};
 use super::word::{Piece, Word, expand_braces};
+use super::{DEEPEST, LONGEST_VALUE};
 
 impl Walk<'_> {
     /// The words that `node` becomes: braces are expanded, unquoted values split.
@@ -43,11 +43,7 @@ impl Walk<'_> {
             "simple_expansion" => self.variable(text.trim_start_matches('$'), quoted, out),
             "expansion" => self.expansion(node, place, quoted, out),
             "command_substitution" | "process_substitution" => self.substitution(node, place, quoted, out),
-            "arithmetic_expansion" => {
-                self.children(node, &place.inner());
-                out.push(Piece::Unknown);
-            }
-            "array" | "subscript" => {
+            "arithmetic_expansion" | "array" | "subscript" => {
                 self.children(node, &place.inner());
                 out.push(Piece::Unknown);
             }
@@ -84,15 +80,15 @@ impl Walk<'_> {
             return;
         };
         if quoted {
-            literal(out, &unescape_double(text), true)
+            literal(out, &unescape_double(text), true);
         } else {
-            bare(out, text)
+            bare(out, text);
         }
     }
 
     fn variable(&self, name: &str, quoted: bool, out: &mut Vec<Piece>) {
         match self.variables.get(name) {
-            Some(value) if out.len() + value.pieces.len() < 64 => {
+            Some(value) if out.len() < 64 && value.text().len() < LONGEST_VALUE => {
                 out.extend(value.pieces.iter().cloned().map(|piece| match piece {
                     Piece::Text { text, .. } => Piece::Text { text, quoted },
                     other => other,

@@ -18,7 +18,9 @@ mod unwrap;
 mod walk;
 mod word;
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 pub(crate) use scripts::is_c_flag;
 pub(crate) use walk::SHELLS;
@@ -30,8 +32,14 @@ pub(crate) const LONGEST: usize = 128_000;
 const DEEPEST: usize = 150;
 /// Scripts within scripts are read so deep.
 const DEEPEST_SCRIPT: usize = 8;
+/// A pipeline of more different programs is not read.
+const LONGEST_PIPELINE: usize = 256;
+/// A longer value of a variable is not filled in.
+const LONGEST_VALUE: usize = 4096;
+/// Parsing takes no longer; a command of 100 kB takes a tenth of it.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// More programs than this are not looked at one by one.
-const MOST_CALLS: usize = 20_000;
+pub(crate) const MOST_CALLS: usize = 20_000;
 
 /// Everything a command would run.
 #[derive(Debug, Default)]
@@ -42,6 +50,9 @@ pub(crate) struct Scene {
     pub(crate) multiplying: Vec<String>,
     /// Why it could not be read to the end.
     pub(crate) unreadable: Option<&'static str>,
+    /// Files that it makes executable.
+    pub(crate) made_executable: HashSet<String>,
+    deadline: Option<Instant>,
 }
 
 /// One program with its words.
@@ -54,7 +65,7 @@ pub(crate) struct Call {
     /// Files it writes by redirection.
     pub(crate) writes: Vec<Word>,
     /// What it reads, when that is a text of the command itself.
-    pub(crate) input: Option<String>,
+    pub(crate) input: Option<Arc<str>>,
     /// Whether that text stands in a heredoc or a here-string.
     pub(crate) heredoc: bool,
     /// Programs that stand before it in its pipeline.
@@ -140,14 +151,49 @@ impl Call {
 impl Scene {
     /// Reads `command` as it would run in `folder` for a user whose home is `home`.
     pub(crate) fn read(command: &str, folder: Option<&str>, home: Option<&str>) -> Self {
-        let mut scene = Self::default();
+        Self::read_within(command, folder, home, PATIENCE)
+    }
+
+    /// As [`Scene::read`], giving up the grammar after `patience`.
+    pub(super) fn read_within(
+        command: &str,
+        folder: Option<&str>,
+        home: Option<&str>,
+        patience: Duration,
+    ) -> Self {
+        let mut scene = Self {
+            deadline: Some(Instant::now() + patience),
+            ..Self::default()
+        };
+        let place = walk::Place::start(folder, home);
         if command.chars().count() > LONGEST {
             scene.unreadable = Some("the command is longer than 128000 characters");
-            return scene;
+        } else {
+            walk::script(&mut scene, command, &place);
         }
-        walk::script(&mut scene, command, &walk::Place::start(folder, home));
+        if scene.unreadable.is_some() {
+            // What must never run is looked for all the same.
+            walk::crudely(&mut scene, command, &place);
+        }
+        let made: Vec<String> = scene.calls.iter().flat_map(made_executable).collect();
+        scene.made_executable.extend(made);
         scene
     }
+}
+
+/// The files of a `chmod +x`.
+fn made_executable(call: &Call) -> Vec<String> {
+    let operands = call.operands();
+    let Some((mode, files)) = operands.split_first().filter(|_| call.program == "chmod") else {
+        return Vec::new();
+    };
+    let mode = mode.text();
+    let makes = mode.contains('+') && mode.contains('x');
+    files
+        .iter()
+        .filter(|_| makes)
+        .map(|file| call.path(file))
+        .collect()
 }
 
 /// The program whose exit code is that of `command`.

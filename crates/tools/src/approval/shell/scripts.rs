@@ -1,12 +1,14 @@
 //! What a program runs by its words, and what it prints of them.
 
+use std::sync::Arc;
+
 use super::Call;
 use super::quoting::unescape_ansi;
 use super::walk::SHELLS;
 use super::word::Word;
 
 /// What a call prints, when it only repeats its words or its input.
-pub(super) fn literal_output(call: &Call) -> Option<String> {
+pub(super) fn literal_output(call: &Call) -> Option<Arc<str>> {
     match call.program.as_str() {
         "echo" | "printf" if call.args().iter().all(Word::is_known) => {
             let words: Vec<String> = call
@@ -24,7 +26,7 @@ pub(super) fn literal_output(call: &Call) -> Option<String> {
                 }
                 _ => &words[..],
             };
-            Some(unescape_ansi(&words.join(" ")))
+            Some(unescape_ansi(&words.join(" ")).into())
         }
         "cat" | "tee" if call.operands().is_empty() || call.program == "tee" => call.input.clone(),
         _ => None,
@@ -32,11 +34,11 @@ pub(super) fn literal_output(call: &Call) -> Option<String> {
 }
 
 /// The program whose place is looked up.
-pub(super) fn looked_up(call: &Call) -> Option<String> {
+pub(super) fn looked_up(call: &Call) -> Option<Arc<str>> {
     let operands = call.operands();
     let one = operands.first().filter(|_| operands.len() == 1)?;
     let asks = call.is(&["which", "type"]) || call.is(&["command"]) && call.has_option('v', "");
-    (asks && one.is_known()).then(|| one.text())
+    (asks && one.is_known()).then(|| one.text().into())
 }
 
 /// The script that a call hands to a shell.

@@ -1,14 +1,16 @@
 //! Walks the grammar's tree of a script and collects what it would run.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
-use tree_sitter::{Node, Parser};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::scripts::{find_commands, literal_output, script_argument};
 use super::unwrap::{Unwrapped, program_name, unwrap};
 use super::word::Word;
-use super::{Call, DEEPEST, DEEPEST_SCRIPT, MOST_CALLS, Scene, crude};
+use super::{Call, DEEPEST, DEEPEST_SCRIPT, LONGEST_PIPELINE, MOST_CALLS, Scene, crude};
 
 /// Shells whose scripts are read.
 pub(crate) const SHELLS: &[&str] = &["bash", "sh", "zsh", "ksh", "dash", "ash", "fish", "rbash", "mksh"];
@@ -16,12 +18,15 @@ pub(crate) const SHELLS: &[&str] = &["bash", "sh", "zsh", "ksh", "dash", "ash", 
 /// Where a script stands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
+    /// How many scripts it stands in.
     depth: usize,
+    /// How many statements it stands in, in all of them.
+    level: usize,
     wrappers: Vec<String>,
     sudo_options: Vec<String>,
     upstream: Vec<String>,
     /// Known input of the next program of a pipeline.
-    input: Option<String>,
+    input: Option<Arc<str>>,
     folder: Option<String>,
     home: Option<Arc<str>>,
     within: Option<String>,
@@ -58,13 +63,8 @@ pub(super) fn script(scene: &mut Scene, source: &str, place: &Place) {
         scene.unreadable = Some("scripts are nested too deeply to be read");
         return;
     }
-    let mut parser = Parser::new();
-    let parsed = parser
-        .set_language(&tree_sitter_bash::LANGUAGE.into())
-        .ok()
-        .and_then(|()| parser.parse(source, None));
-    let Some(tree) = parsed else {
-        scene.unreadable = Some("the command could not be parsed");
+    let Some(tree) = parse(source, scene.deadline) else {
+        scene.unreadable = Some("the command takes too long to be parsed");
         return;
     };
     let root = tree.root_node();
@@ -73,13 +73,48 @@ pub(super) fn script(scene: &mut Scene, source: &str, place: &Place) {
         source,
         variables: HashMap::new(),
         folder: place.folder.clone(),
-        level: 0,
+        level: place.level,
     };
     walk.visit(root, place);
     if root.has_error() {
         for words in crude::commands(source) {
             walk.call(words, place);
         }
+    }
+}
+
+/// The tree of `source`; nothing when it is not there by `deadline`.
+///
+/// A few texts that nobody writes (ten thousand heredocs) take the grammar a time that grows with their square.
+fn parse(source: &str, deadline: Option<Instant>) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let mut on_time = |_: &ParseState| match deadline {
+        Some(deadline) if Instant::now() > deadline => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let options = ParseOptions::new().progress_callback(&mut on_time);
+    let mut bytes = |from: usize, _: Point| source.as_bytes().get(from..).unwrap_or_default();
+    parser.parse_with_options(&mut bytes, None, Some(options))
+}
+
+/// Adds everything in `source` that could be a call, when it cannot be read any better.
+pub(super) fn crudely(scene: &mut Scene, source: &str, place: &Place) {
+    for words in crude::commands(source) {
+        let Unwrapped {
+            words,
+            wrappers,
+            sudo_options,
+        } = unwrap(words);
+        scene.calls.push(Call {
+            program: words.first().map(program_name).unwrap_or_default(),
+            words,
+            wrappers,
+            sudo_options,
+            folder: place.folder.clone(),
+            home: place.home.clone(),
+            ..Call::default()
+        });
     }
 }
 
@@ -149,6 +184,9 @@ impl<'a> Walk<'a> {
             let from = self.scene.calls.len();
             self.visit(part, &here);
             self.flow(from, &mut here);
+            if here.upstream.len() >= LONGEST_PIPELINE {
+                self.scene.unreadable = Some("the pipeline is too long to be read");
+            }
         }
     }
 
@@ -156,9 +194,12 @@ impl<'a> Walk<'a> {
     fn flow(&self, from: usize, place: &mut Place) {
         let calls = self.scene.calls.get(from..).unwrap_or_default();
         place.input = calls.last().and_then(literal_output);
-        place
-            .upstream
-            .extend(calls.iter().map(|call| call.program.clone()));
+        for call in calls {
+            if !place.upstream.contains(&call.program) {
+                place.upstream.push(call.program.clone());
+            }
+        }
+        place.upstream.truncate(LONGEST_PIPELINE);
     }
 
     fn redirected(&mut self, node: Node<'_>, place: &Place) {
@@ -240,7 +281,7 @@ impl<'a> Walk<'a> {
             return;
         };
         call.heredoc = true;
-        call.input = Some(text);
+        call.input = Some(text.into());
         let call = call.clone();
         self.fed_shell(&call);
     }
@@ -391,6 +432,7 @@ impl<'a> Walk<'a> {
         Place {
             // Every script within a script has one wrapper more.
             depth: call.wrappers.len() + 1,
+            level: self.level,
             wrappers: call.wrappers.clone(),
             sudo_options: call.sudo_options.clone(),
             folder: call.folder.clone(),

@@ -7,7 +7,7 @@ mod servers;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -103,9 +103,9 @@ async fn run(args: TerminalArgs, cx: &ToolContext<'_>) -> Result<ToolOutput, Too
         return Ok(result::no_folder(&args.command, &reason));
     }
     if args.background {
-        background(args, cx, cwd)
+        background(&args, cx, &cwd)
     } else {
-        foreground(args, cx, cwd, limit).await
+        foreground(&args, cx, &cwd, limit).await
     }
 }
 
@@ -120,18 +120,20 @@ fn usable_cwd(session: &ToolSession) -> PathBuf {
 }
 
 async fn foreground(
-    args: TerminalArgs,
+    args: &TerminalArgs,
     cx: &ToolContext<'_>,
-    cwd: PathBuf,
+    cwd: &Path,
     limit: u64,
 ) -> Result<ToolOutput, ToolError> {
     let processes = cx.session.processes();
     let failed =
         |error: std::io::Error| ToolError::Failed(format!("the command could not be started: {error}"));
     let prepared = processes
-        .prepare(&args.command, &cwd, cx.session, args.pty)
+        .prepare(&args.command, cwd, cx.session, args.pty)
         .map_err(failed)?;
-    let capture = Capture::new(processes.spill_file(cx.session, &cx.call.id));
+    // As JSON a text is a little longer; a result over its budget would be cut again.
+    let shown = crate::executor::result_chars(cx.session.settings().window) / 5 * 4;
+    let capture = Capture::new(processes.spill_file(cx.session, &cx.call.id), shown);
     let wiring = if args.pty {
         Wiring::Terminal
     } else {
@@ -144,7 +146,7 @@ async fn foreground(
     let left = processes.settle(&prepared, &mut finished, cx.session.settings());
     // A folder that was asked for is for this command only, unless it moved on from there.
     let moved = left.filter(|left| {
-        let from = std::fs::canonicalize(&cwd).unwrap_or_else(|_| cwd.clone());
+        let from = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
         *left != from
     });
     if let Some(moved) = &moved {
@@ -158,7 +160,7 @@ async fn foreground(
     ))
 }
 
-fn background(args: TerminalArgs, cx: &ToolContext<'_>, cwd: PathBuf) -> Result<ToolOutput, ToolError> {
+fn background(args: &TerminalArgs, cx: &ToolContext<'_>, cwd: &Path) -> Result<ToolOutput, ToolError> {
     let both = args.notify_on_complete && !args.watch_patterns.is_empty();
     let options = JobOptions {
         command: args.command.clone(),
@@ -174,8 +176,8 @@ fn background(args: TerminalArgs, cx: &ToolContext<'_>, cwd: PathBuf) -> Result<
     let job = cx
         .session
         .processes()
-        .start(options, &cwd, cx.session)
+        .start(options, cwd, cx.session)
         .map_err(|error| ToolError::Failed(format!("the process could not be started: {error}")))?;
     cx.host.spawned(cx.call, job.pid);
-    Ok(result::started(&args, &job, both))
+    Ok(result::started(args, &job, both))
 }

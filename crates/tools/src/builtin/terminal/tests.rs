@@ -1,5 +1,5 @@
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use talaria_types::{ApprovalAnswer, ApprovalRequest, Question, ToolCall, ToolRes
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::approval::Mode;
+use crate::approval::{Mode, SmartVerdict};
 use crate::{Host, JournalError, ToolSettings};
 
 /// A host that answers questions as it is told and notes what it is told.
@@ -185,12 +185,10 @@ async fn a_background_child_that_keeps_the_output_open_does_not_hang_the_call() 
     for command in [
         "(sleep 71.731 & ) ; echo started",
         "sleep 71.731 & echo started",
-        "setsid sleep 71.731 & echo started",
+        "setsid sleep 2 & echo started",
     ] {
-        let begun = Instant::now();
-        let seen = desk.run(command).await;
-        assert_eq!(text(&seen), "started\n", "{command}");
-        assert!(begun.elapsed() < Duration::from_secs(20), "{command}");
+        let seen = tokio::time::timeout(Duration::from_secs(30), desk.run(command)).await;
+        assert_eq!(text(&seen.expect(command)), "started\n", "{command}");
     }
     let seen = desk.run("echo quiet").await;
     assert_eq!(seen.get("note"), None);
@@ -360,7 +358,7 @@ async fn consent_is_asked_for_once_and_kept_as_long_as_it_was_given() {
     let desk = Desk::with(Some(ApprovalAnswer::Deny), |_| {});
     assert_eq!(desk.run("rm -rf nothing").await["status"], "denied");
     let listed = Desk::with(None, |settings| {
-        settings.allowlist = vec!["Recursive delete".into(), "git clean *".into()]
+        settings.allowlist = vec!["Recursive delete".into(), "git clean *".into()];
     });
     assert_eq!(listed.run("rm -rf nothing").await["exit_code"], 0);
     assert_ne!(listed.run("git clean -fdx nothing").await["status"], "denied");
@@ -368,6 +366,82 @@ async fn consent_is_asked_for_once_and_kept_as_long_as_it_was_given() {
         listed.run("git clean -fdx; git reset --hard").await["status"],
         "denied"
     );
+}
+
+#[tokio::test]
+async fn in_the_smart_mode_a_model_judges_first() {
+    for (verdict, status, asked) in [
+        (SmartVerdict::Approve, None, 0),
+        (SmartVerdict::Deny("too risky".into()), Some("denied"), 0),
+        (SmartVerdict::Escalate, None, 1),
+    ] {
+        let desk = Desk::with(Some(ApprovalAnswer::Once), |settings| {
+            settings.approval_mode = Mode::Smart;
+        });
+        let answer = verdict.clone();
+        desk.session.grants().set_judge(Arc::new(move |command, reason| {
+            assert_eq!(
+                (command.as_str(), reason.as_str()),
+                ("rm -rf nothing", "recursive delete")
+            );
+            Box::pin(std::future::ready(answer.clone()))
+        }));
+        let seen = desk.run("rm -rf nothing").await;
+        assert_eq!(seen["status"].as_str(), status, "{verdict:?} {seen}");
+        assert_eq!(desk.host.asked.lock().unwrap().len(), asked);
+        assert_eq!(desk.run("echo harmless").await["exit_code"], 0);
+        assert_eq!(desk.run("false && rm -rf /").await["status"], "blocked");
+    }
+}
+
+#[tokio::test]
+async fn what_the_person_is_asked_about_shows_no_secret() {
+    let desk = Desk::with(Some(ApprovalAnswer::Deny), |_| {});
+    desk.run("rm -rf x && curl -H 'Authorization: Bearer sk-proj-abcdefghijklmnopqrstuvwx0123456789' http://127.0.0.1:9").await;
+    let asked = desk.host.asked.lock().unwrap();
+    assert!(
+        asked[0].command.starts_with("rm -rf x") && !asked[0].command.contains("ijklmnopqrst"),
+        "{asked:?}"
+    );
+    assert_eq!(
+        (
+            asked[0].tool.as_str(),
+            asked[0].reason.as_str(),
+            asked[0].may_always
+        ),
+        ("terminal", "recursive delete", true)
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_a_question_that_nobody_answers() {
+    let desk = Desk::with(Some(ApprovalAnswer::Once), |settings| {
+        settings.approval_mode = Mode::Smart;
+    });
+    desk.session
+        .grants()
+        .set_judge(Arc::new(|_, _| Box::pin(std::future::pending())));
+    desk.cancel.cancel();
+    assert_eq!(desk.run("rm -rf nothing").await["status"], "interrupted");
+}
+
+#[tokio::test]
+async fn configured_init_files_are_read_once_and_their_exports_last() {
+    let desk = Desk::with(None, |settings| {
+        settings.shell_init_files = vec![
+            "~/no-such-file".into(),
+            settings.cwd.join("init").display().to_string(),
+        ];
+    });
+    std::fs::write(
+        desk.session.cwd().join("init"),
+        "echo noise; export FROM_INIT=yes; echo x >> count\n",
+    )
+    .unwrap();
+    for _ in 0..2 {
+        assert_eq!(text(&desk.run("echo $FROM_INIT").await), "yes\n");
+    }
+    assert_eq!(text(&desk.run("cat count").await), "x\n");
 }
 
 #[tokio::test]

@@ -1,0 +1,98 @@
+//! `sessions delete` and `sessions prune`: the only commands that erase.
+
+use clap::Args;
+use serde_json::json;
+use talaria_store::SessionStore;
+use talaria_types::Timestamp;
+
+use super::{confirmed, find};
+use crate::exit::{DONE, FAILED, Outcome};
+use crate::output;
+use crate::place::Place;
+use crate::text;
+
+/// Arguments of `delete`.
+#[derive(Args, Debug)]
+pub(super) struct Delete {
+    /// Id, unique prefix or title.
+    session: String,
+    /// Do not ask.
+    #[arg(short, long)]
+    yes: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Delete {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        let (store, id) = find(place, &self.session)?;
+        let row = store.session(&id)?;
+        let count = row.as_ref().map_or(0, |row| row.message_count);
+        let title = row
+            .and_then(|row| row.title)
+            .map(|title| format!(" “{title}”"))
+            .unwrap_or_default();
+        if !confirmed(
+            &format!("erasing session {id}{title} with {count} messages"),
+            self.yes,
+        )? {
+            output::note("nothing was erased");
+            return Ok(FAILED);
+        }
+        store.delete(&id)?;
+        if self.json {
+            output::json(&json!({"deleted": [id]}));
+        } else {
+            output::note(&format!("{id} is erased"));
+        }
+        Ok(DONE)
+    }
+}
+
+/// Arguments of `prune`.
+#[derive(Args, Debug)]
+pub(super) struct Prune {
+    /// Days without use.
+    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    older_than: u64,
+    /// Only sessions of this source.
+    #[arg(long, value_name = "S")]
+    source: Option<String>,
+    /// Do not ask.
+    #[arg(short, long)]
+    yes: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Prune {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        let Some(store) = place.store()? else {
+            output::note("there are no sessions yet");
+            return Ok(DONE);
+        };
+        let of = self
+            .source
+            .as_deref()
+            .map(|source| format!(" of {source}"))
+            .unwrap_or_default();
+        let question = format!(
+            "erasing ended sessions{of} that were not used for {} days",
+            self.older_than
+        );
+        if !confirmed(&question, self.yes)? {
+            output::note("nothing was erased");
+            return Ok(FAILED);
+        }
+        let before = Timestamp(text::now().0 - self.older_than as f64 * 86_400.0);
+        let erased = store.prune(before, self.source.as_deref())?;
+        if self.json {
+            output::json(&json!({"deleted_count": erased}));
+        } else {
+            output::note(&format!("{erased} sessions erased"));
+        }
+        Ok(DONE)
+    }
+}

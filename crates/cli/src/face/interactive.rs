@@ -1,0 +1,291 @@
+//! A conversation on a terminal: a line editor between turns, the turn's events while one runs.
+
+use std::time::Instant;
+
+use reedline::{
+    DefaultCompleter, DefaultHinter, FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch,
+    Reedline, Signal, ValidationResult, Validator,
+};
+use talaria_runtime::{Engine, Events, SessionHandle};
+use talaria_types::{Content, Op, SessionId};
+use tokio::runtime::Runtime;
+
+use super::keyboard::Keyboard;
+use super::signals::Signals;
+use super::turn::{End, Turn};
+use super::view::View;
+use super::{Manner, opening};
+use crate::args::TurnFlags;
+use crate::exit::{DONE, Failure, INTERRUPTED, Outcome};
+use crate::output;
+use crate::place::Place;
+
+/// Lines of history that are kept.
+const HISTORY: usize = 5_000;
+/// Commands of this face; the engine has others.
+const OWN: [(&str, &str); 3] = [
+    ("quit", "leave (also /exit, Ctrl+D)"),
+    ("clear", "clear the screen"),
+    ("stop", "while a turn runs: stop it (also Ctrl+C)"),
+];
+/// Commands of the engine, for completion; `/help` has the whole list.
+const ENGINES: [&str; 8] = [
+    "help", "new", "resume", "branch", "title", "undo", "retry", "status",
+];
+
+/// Talks until the person leaves.
+pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
+    let (engine, _) = opening::engine(place, flags, true)?;
+    let open = opening::session(flags)?;
+    let resumed = open != talaria_runtime::Open::New;
+    let runtime = opening::runtime()?;
+    let (mut session, signals) = runtime.block_on(async {
+        let signals = Signals::listen()?;
+        Ok::<_, Failure>((engine.session(open).await?, signals))
+    })?;
+    let events = session
+        .events()
+        .ok_or_else(|| Failure::failed("the session gives no events"))?;
+    let (out, err) = (place.stdout(), place.stderr());
+    let view = View::new(Manner::Chat, out, err, true);
+    let id = session.id().clone();
+    let mut talk = Talk {
+        runtime: &runtime,
+        session,
+        events,
+        signals,
+        view,
+        id,
+        turns: 0,
+        began: Instant::now(),
+    };
+    let outcome = talk.run(place, &engine, flags, resumed);
+    talk.leave();
+    runtime.shutdown_background();
+    outcome
+}
+
+struct Talk<'a> {
+    runtime: &'a Runtime,
+    session: SessionHandle,
+    events: Events,
+    signals: Signals,
+    view: View,
+    id: SessionId,
+    turns: u32,
+    began: Instant,
+}
+
+impl Talk<'_> {
+    fn run(&mut self, place: &Place, engine: &Engine, flags: &TurnFlags, resumed: bool) -> Outcome {
+        let mut editor = editor(place);
+        self.greet(engine, resumed);
+        let mut images = flags.image.clone();
+        let mut warned = false;
+        loop {
+            let typed = editor.read_line(&Question);
+            match typed {
+                Ok(Signal::Success(line)) => {
+                    warned = false;
+                    let line = line.trim();
+                    match line.strip_prefix('/') {
+                        _ if line.is_empty() => {}
+                        Some("quit" | "exit" | "q") => return Ok(DONE),
+                        Some("clear") => {
+                            let _ = editor.clear_screen();
+                        }
+                        Some(command) => {
+                            if let Some(code) = self.command(command) {
+                                return Ok(code);
+                            }
+                        }
+                        None => {
+                            let content =
+                                opening::content(place, line.to_owned(), &std::mem::take(&mut images));
+                            match content {
+                                Ok(content) => {
+                                    if let Some(code) = self.turn(content) {
+                                        return Ok(code);
+                                    }
+                                }
+                                Err(failure) => output::note(&failure.to_string()),
+                            }
+                        }
+                    }
+                }
+                Ok(Signal::CtrlC) if !warned => {
+                    warned = true;
+                    output::note("(Ctrl+C again, Ctrl+D or /quit to leave)");
+                }
+                Ok(_) => return Ok(DONE),
+                Err(error) => return Err(Failure::failed(format!("the terminal cannot be read: {error}"))),
+            }
+        }
+    }
+
+    fn greet(&self, engine: &Engine, resumed: bool) {
+        let style = self.view.style();
+        output::note(&style.bold(concat!("Talaria ", env!("CARGO_PKG_VERSION"))));
+        if resumed {
+            let title = engine
+                .store()
+                .session(&self.id)
+                .ok()
+                .flatten()
+                .and_then(|row| row.title);
+            let name = title.map(|title| format!(" “{title}”")).unwrap_or_default();
+            output::note(&style.dim(&format!("↻ resumed {}{name}", self.id)));
+        }
+        output::note(
+            &style.dim("/help lists the commands; Alt+Enter begins a new line; Ctrl+C stops a turn"),
+        );
+    }
+
+    /// Runs a turn; an exit code when the person leaves.
+    fn turn(&mut self, content: Content) -> Option<u8> {
+        self.turns += 1;
+        let end = self.ask(Op::Prompt { content });
+        self.settle(end)
+    }
+
+    fn command(&mut self, line: &str) -> Option<u8> {
+        let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let end = self.ask(Op::Command {
+            name: name.to_owned(),
+            args: args.trim().to_owned(),
+        });
+        if matches!(name, "help" | "commands") {
+            for (name, help) in OWN {
+                output::note(&format!("  /{name:<18} {help}"));
+            }
+        }
+        self.settle(end)
+    }
+
+    fn ask(&mut self, op: Op) -> End {
+        let mut keyboard = Keyboard::open();
+        let turn = Turn {
+            session: &self.session,
+            events: &mut self.events,
+            signals: &mut self.signals,
+            watcher: &mut self.view,
+            keyboard: Some(&mut keyboard),
+            leaving: false,
+        };
+        self.runtime.block_on(turn.run(op))
+    }
+
+    fn settle(&mut self, end: End) -> Option<u8> {
+        match end {
+            End::Finished(result) => {
+                self.id = result.session_id.clone();
+                if !self.view.has_streamed()
+                    && let Some(answer) = &result.final_response
+                {
+                    output::line(answer);
+                }
+                match &result.error {
+                    Some(_) if result.interrupted => output::note("stopped"),
+                    Some(error) => self.view.error(error),
+                    None => {}
+                }
+                None
+            }
+            End::Answered => None,
+            End::Left => Some(INTERRUPTED),
+            End::Gone => {
+                output::note("error: the session has ended; logs/errors.log in the home folder says why");
+                Some(crate::exit::FAILED)
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        self.session.send(Op::Shutdown);
+        let events = &mut self.events;
+        let last = async { while events.recv().await.is_some() {} };
+        let _ = self
+            .runtime
+            .block_on(async { tokio::time::timeout(std::time::Duration::from_millis(250), last).await });
+        if self.turns > 0 {
+            let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
+            output::note(&format!(
+                "{} turns in {minutes}; go on with: talaria -r {}",
+                self.turns, self.id
+            ));
+        }
+    }
+}
+
+fn editor(place: &Place) -> Reedline {
+    let names = ENGINES.into_iter().chain(OWN.into_iter().map(|(name, _)| name));
+    let words: Vec<String> = names.map(|name| format!("/{name}")).collect();
+    let mut completer = DefaultCompleter::with_inclusions(&['/']);
+    completer.insert(words);
+    let editor = Reedline::create()
+        .with_completer(Box::new(completer))
+        .with_validator(Box::new(Unfinished))
+        .use_bracketed_paste(true);
+    let editor = if place.stdout().colour {
+        editor.with_hinter(Box::new(DefaultHinter::default()))
+    } else {
+        editor.with_ansi_colors(false)
+    };
+    // Without a history file the editor still edits.
+    match FileBackedHistory::with_file(HISTORY, place.home.history()) {
+        Ok(history) => editor.with_history(Box::new(history)),
+        Err(_) => editor,
+    }
+}
+
+/// A line that goes on: it ends with a backslash, or a code block in it is open.
+struct Unfinished;
+
+impl Validator for Unfinished {
+    fn validate(&self, line: &str) -> ValidationResult {
+        let open_code = line.matches("```").count() % 2 == 1;
+        if line.ends_with('\\') || open_code {
+            ValidationResult::Incomplete
+        } else {
+            ValidationResult::Complete
+        }
+    }
+}
+
+/// The prompt.
+struct Question;
+
+impl Prompt for Question {
+    fn render_prompt_left(&self) -> std::borrow::Cow<'_, str> {
+        "".into()
+    }
+    fn render_prompt_right(&self) -> std::borrow::Cow<'_, str> {
+        "".into()
+    }
+    fn render_prompt_indicator(&self, _: PromptEditMode) -> std::borrow::Cow<'_, str> {
+        "❯ ".into()
+    }
+    fn render_prompt_multiline_indicator(&self) -> std::borrow::Cow<'_, str> {
+        "· ".into()
+    }
+    fn render_prompt_history_search_indicator(
+        &self,
+        search: PromptHistorySearch,
+    ) -> std::borrow::Cow<'_, str> {
+        format!("(history: {}) ", search.term).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_on_after_a_backslash_and_inside_a_code_block() {
+        let complete = |line| matches!(Unfinished.validate(line), ValidationResult::Complete);
+        assert!(complete("hello"));
+        assert!(!complete("hello \\"));
+        assert!(!complete("look:\n```rust\nfn"));
+        assert!(complete("look:\n```rust\nfn\n```"));
+    }
+}

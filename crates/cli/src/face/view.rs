@@ -1,0 +1,246 @@
+//! What a person sees of a turn: the answer on stdout, progress on stderr.
+
+use std::time::{Duration, Instant};
+
+use talaria_types::{CompactionReport, Event, TurnError};
+
+use super::Manner;
+use super::markdown::Markdown;
+use crate::output::{self, Style};
+use crate::text;
+
+/// After this long without a sign of life the person is told what is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// On a stderr that is no terminal a line cannot be taken back, so it comes later and once.
+const PATIENCE_OF_A_LOG: Duration = Duration::from_secs(10);
+/// Pictures of the spinner.
+const SPINNER: [char; 8] = ['⠋', '⠙', '⠹', '⠸', '⠴', '⠦', '⠧', '⠇'];
+/// The widest line of progress.
+const WIDTH: usize = 96;
+
+/// Shows events.
+pub(crate) struct View {
+    manner: Manner,
+    err: Style,
+    /// The answer as it streams, when stdout is a terminal.
+    live: Option<Markdown>,
+    /// Something of the answer has been shown.
+    streamed: bool,
+    /// The last line on the terminal is not ended.
+    open_line: bool,
+    waiting_for: String,
+    since: Instant,
+    spinner: Option<usize>,
+    told_waiting: bool,
+    /// Fixed lines that were shown already.
+    compacting: bool,
+}
+
+impl View {
+    /// A view for this manner; `live` shows the answer as it streams.
+    pub(crate) fn new(manner: Manner, out: Style, err: Style, live: bool) -> Self {
+        Self {
+            manner,
+            err,
+            live: live.then(|| Markdown::new(out)),
+            streamed: false,
+            open_line: false,
+            waiting_for: "thinking".to_owned(),
+            since: Instant::now(),
+            spinner: None,
+            told_waiting: false,
+            compacting: false,
+        }
+    }
+
+    /// Whether the answer has been shown already.
+    pub(crate) fn has_streamed(&self) -> bool {
+        self.streamed
+    }
+
+    /// How stderr is written to.
+    pub(crate) fn style(&self) -> Style {
+        self.err
+    }
+
+    /// Shows one event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        self.alive();
+        match event {
+            Event::TurnStarted { .. } => self.begin(),
+            Event::MessageDelta { text } => self.delta(text),
+            Event::ToolStarted { name, args, .. } => {
+                self.waiting_for = format!("{name} {}", argument(args));
+            }
+            Event::ToolFinished {
+                name,
+                ok,
+                duration_ms,
+                brief,
+                ..
+            } => self.tool(name, *ok, *duration_ms, brief),
+            Event::Recovery {
+                row,
+                attempt,
+                limit,
+                remedy,
+                wait_ms,
+            } => {
+                let wait = if *wait_ms > 0 {
+                    format!(" in {}", text::seconds(*wait_ms))
+                } else {
+                    String::new()
+                };
+                self.progress(
+                    &self
+                        .err
+                        .dim(&format!("↻ {row}: {remedy}{wait} ({attempt} of {limit})")),
+                );
+            }
+            Event::CompactionStarted { .. } => {
+                self.compacting = true;
+                self.progress("⟳ compacting context…");
+            }
+            Event::CompactionFinished(report) => self.compacted(report),
+            Event::SessionRotated { to, .. } => {
+                self.progress(&self.err.dim(&format!("the session goes on as {to}")));
+            }
+            Event::Warning { text } => {
+                self.end_answer();
+                output::note(&self.err.warn(&format!("warning: {text}")));
+            }
+            Event::Status { text } => {
+                if !(self.compacting && text.starts_with("⟳ compacting")) {
+                    self.progress(text);
+                }
+            }
+            Event::TurnFinished { .. } => self.end_answer(),
+            Event::ReasoningDelta { .. }
+            | Event::ApprovalRequested(_)
+            | Event::ApprovalAnswered { .. }
+            | Event::QuestionAsked(_)
+            | Event::Usage { .. } => {}
+        }
+    }
+
+    /// Shows why a turn failed, in the server's own words, with what to do.
+    pub(crate) fn error(&mut self, error: &TurnError) {
+        self.end_answer();
+        let status = error
+            .status
+            .map(|status| format!(" (HTTP {status})"))
+            .unwrap_or_default();
+        output::note(&self.err.bad(&format!("error: {}{status}", error.message)));
+        if let Some(hint) = &error.hint {
+            output::note(&format!("  {hint}"));
+        }
+    }
+
+    /// A line of progress.
+    pub(crate) fn progress(&mut self, line: &str) {
+        if self.manner == Manner::Chat {
+            self.end_answer();
+            output::note(line);
+        }
+    }
+
+    /// Time has passed: shows that something is still going on.
+    pub(crate) fn tick(&mut self) {
+        let waited = self.since.elapsed();
+        if self.manner == Manner::Quiet || self.open_line {
+            return;
+        }
+        if !self.err.terminal {
+            if waited >= PATIENCE_OF_A_LOG && !std::mem::replace(&mut self.told_waiting, true) {
+                output::note(&format!("… {}", text::clipped(&self.waiting_for, WIDTH)));
+            }
+            return;
+        }
+        if waited >= PATIENCE {
+            let turn = self.spinner.map_or(0, |turn| turn + 1);
+            self.spinner = Some(turn);
+            let picture = SPINNER.get(turn % SPINNER.len()).copied().unwrap_or('·');
+            let what = text::clipped(&self.waiting_for, 60);
+            let line = format!("{picture} {what} {}", text::seconds(waited.as_millis() as u64));
+            output::notes(&format!("\r\x1b[K{}", self.err.dim(&line)));
+        }
+    }
+
+    /// Makes room for a line of somebody else's.
+    pub(crate) fn clear(&mut self) {
+        self.alive();
+        self.end_answer();
+    }
+
+    fn begin(&mut self) {
+        "thinking".clone_into(&mut self.waiting_for);
+        self.streamed = false;
+        self.compacting = false;
+    }
+
+    fn alive(&mut self) {
+        self.since = Instant::now();
+        self.told_waiting = false;
+        if self.spinner.take().is_some() {
+            output::notes("\r\x1b[K");
+        }
+    }
+
+    fn delta(&mut self, text: &str) {
+        "answering".clone_into(&mut self.waiting_for);
+        let Some(live) = &mut self.live else { return };
+        let shown = live.push(text);
+        self.streamed |= !text.is_empty();
+        if !shown.is_empty() {
+            self.open_line = !shown.ends_with('\n');
+            output::write(&shown);
+        }
+    }
+
+    /// Ends the answer's last line, so that what follows begins a new one.
+    fn end_answer(&mut self) {
+        if let Some(live) = &mut self.live {
+            let rest = live.finish();
+            if !rest.is_empty() {
+                output::write(&rest);
+            }
+        }
+        self.open_line = false;
+    }
+
+    fn tool(&mut self, name: &str, ok: bool, duration_ms: u64, brief: &str) {
+        "thinking".clone_into(&mut self.waiting_for);
+        let mark = if ok {
+            self.err.good("┊")
+        } else {
+            self.err.bad("┊ ✗")
+        };
+        let brief = brief.strip_prefix(&format!("[{name}] ")).unwrap_or(brief);
+        let what = text::clipped(&format!("{name}: {brief}"), WIDTH);
+        let took = self.err.dim(&text::seconds(duration_ms));
+        self.progress(&format!("{mark} {what}  {took}"));
+    }
+
+    fn compacted(&mut self, report: &CompactionReport) {
+        self.compacting = false;
+        let line = if report.compressed {
+            format!(
+                "compacted: {} → {} tokens",
+                report.tokens_before, report.tokens_after
+            )
+        } else {
+            format!(
+                "not compacted: {}",
+                report.reason.as_deref().unwrap_or("nothing to gain")
+            )
+        };
+        self.progress(&self.err.dim(&line));
+    }
+}
+
+/// The argument that says most about a call.
+fn argument(args: &serde_json::Value) -> String {
+    const TELLING: [&str; 7] = ["command", "path", "pattern", "query", "url", "name", "action"];
+    let told = TELLING.iter().find_map(|name| args.get(name)?.as_str());
+    told.map(|text| text::clipped(text, 50)).unwrap_or_default()
+}

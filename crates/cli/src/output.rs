@@ -1,0 +1,104 @@
+//! The standard streams: answers go to stdout, everything else to stderr.
+//!
+//! A reader that has gone away is no error of this program: what is written after
+//! that is dropped, and the exit code stays that of the work. Colours are used on
+//! a terminal only, and not with `NO_COLOR` or on a dumb one.
+
+use std::io::{IsTerminal, Write};
+
+use talaria_config::{Environment, env};
+
+/// Writes `text` and a line break to stdout.
+pub(crate) fn line(text: &str) {
+    write(&format!("{text}\n"));
+}
+
+/// Writes `text` to stdout as it is.
+pub(crate) fn write(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes one JSON value, pretty on a terminal, and a line break to stdout.
+pub(crate) fn json(value: &impl serde::Serialize) {
+    let text = if std::io::stdout().is_terminal() {
+        serde_json::to_string_pretty(value)
+    } else {
+        serde_json::to_string(value)
+    };
+    line(&text.unwrap_or_default());
+}
+
+/// Writes a line to stderr.
+pub(crate) fn note(text: &str) {
+    notes(&format!("{text}\n"));
+}
+
+/// Writes to stderr as it is.
+pub(crate) fn notes(text: &str) {
+    let mut out = std::io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// How a stream is written to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// It is a terminal that takes cursor movements.
+    pub(crate) terminal: bool,
+    /// It takes colours.
+    pub(crate) colour: bool,
+}
+
+impl Style {
+    /// That of stdout.
+    pub(crate) fn stdout(environment: &Environment) -> Self {
+        Self::of(std::io::stdout().is_terminal(), environment)
+    }
+
+    /// That of stderr.
+    pub(crate) fn stderr(environment: &Environment) -> Self {
+        Self::of(std::io::stderr().is_terminal(), environment)
+    }
+
+    fn of(terminal: bool, environment: &Environment) -> Self {
+        let terminal = terminal && environment.get(env::TERM) != Some("dumb");
+        Self {
+            terminal,
+            colour: terminal && environment.get(env::NO_COLOR).is_none(),
+        }
+    }
+
+    /// `text` between these codes, when colours are taken.
+    pub(crate) fn paint(self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Less important.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// Needs attention.
+    pub(crate) fn warn(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+
+    /// Went wrong.
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    /// Went well.
+    pub(crate) fn good(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// Stands out.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+}

@@ -1,0 +1,83 @@
+//! Where a command works: home, folder, configuration, store. Opened when needed.
+
+use std::path::PathBuf;
+
+use talaria_config::{Environment, Home, Loaded, Overrides};
+use talaria_store::SessionStore;
+use talaria_store::sqlite::SqliteStore;
+
+use crate::exit::Failure;
+use crate::output::Style;
+
+/// Where a command works.
+pub(crate) struct Place {
+    /// The home folder, which may not exist yet.
+    pub(crate) home: Home,
+    /// The environment.
+    pub(crate) environment: Environment,
+}
+
+impl Place {
+    /// Finds the home.
+    pub(crate) fn find(home: Option<&str>) -> Result<Self, Failure> {
+        let environment = Environment::of_process();
+        let home = Home::locate(home, &environment)?;
+        Ok(Self { home, environment })
+    }
+
+    /// The folder to work in: `asked`, else that of the process.
+    pub(crate) fn cwd(&self, asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+        let current = || std::env::current_dir();
+        let Some(asked) = asked else {
+            return current().map_err(|error| {
+                Failure::usage(format!("the current folder cannot be used: {error}"))
+                    .hint("it may have been deleted; go to another one, or give one with --cwd")
+            });
+        };
+        let path = talaria_config::expand_tilde(&asked.to_string_lossy(), &self.environment);
+        match path.canonicalize() {
+            Ok(full) if full.is_dir() => Ok(full),
+            Ok(_) => Err(Failure::usage(format!(
+                "--cwd {} is not a folder",
+                asked.display()
+            ))),
+            Err(error) => Err(Failure::usage(format!("--cwd {}: {error}", asked.display()))),
+        }
+    }
+
+    /// The configuration.
+    pub(crate) fn config(&self, cwd: &std::path::Path, overrides: &Overrides) -> Result<Loaded, Failure> {
+        Ok(talaria_config::load(self.home.clone(), cwd, overrides)?)
+    }
+
+    /// The store; nothing when there is none yet, because a question must not make a home.
+    pub(crate) fn store(&self) -> Result<Option<SqliteStore>, Failure> {
+        let file = self.home.database();
+        if !file.exists() {
+            return Ok(None);
+        }
+        let store = SqliteStore::open(&file, &self.home.images())?;
+        for warning in store.warnings() {
+            crate::output::note(&format!("warning: {warning}"));
+        }
+        Ok(Some(store))
+    }
+
+    /// The store, for a command that names something in it.
+    pub(crate) fn store_with(&self, name: &str) -> Result<SqliteStore, Failure> {
+        let unknown = || talaria_store::StoreError::UnknownSession {
+            name: name.to_owned(),
+        };
+        self.store()?.ok_or_else(|| unknown().into())
+    }
+
+    /// How stdout is written to.
+    pub(crate) fn stdout(&self) -> Style {
+        Style::stdout(&self.environment)
+    }
+
+    /// How stderr is written to.
+    pub(crate) fn stderr(&self) -> Style {
+        Style::stderr(&self.environment)
+    }
+}

@@ -1,0 +1,248 @@
+//! The one HTTP driver, the same for every protocol.
+//!
+//! It owns the connections and the time-outs (reading what comes back: `answer`). One call is one
+//! request: what to do about a failure is decided elsewhere, from the facts that
+//! go into the [`Failure`]. Streamed pieces go to the sink as the bytes arrive.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, RequestBuilder};
+use secrecy::ExposeSecret;
+use talaria_llm::{Provider, Window, WindowSource};
+use talaria_recovery::{Failure, Phase, RawFailure, RequestFacts, Transport};
+use talaria_types::{Completion, Delta, ModelIdentity, ModelRequest};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Broken, Call, read_answer, refusal, silence};
+use crate::endpoint::Endpoint;
+use crate::failure::{self, Context};
+use crate::images::ImageFolder;
+use crate::wire::{Adapter, Decoder, Encoded};
+use crate::{tls, window, window_file};
+
+/// A provider behind an HTTP address.
+pub(crate) struct HttpProvider {
+    endpoint: Endpoint,
+    adapter: Box<dyn Adapter>,
+    images: ImageFolder,
+    client: Mutex<Option<Client>>,
+    window: OnceCell<Window>,
+    /// The window a refusal has told; zero when none has.
+    learned: AtomicU64,
+}
+
+impl HttpProvider {
+    /// A provider for an endpoint; opens no connection.
+    pub(crate) fn new(endpoint: Endpoint, adapter: Box<dyn Adapter>) -> Self {
+        let images = ImageFolder(endpoint.images.clone());
+        Self {
+            endpoint,
+            adapter,
+            images,
+            client: Mutex::new(None),
+            window: OnceCell::new(),
+            learned: AtomicU64::new(0),
+        }
+    }
+
+    fn client(&self) -> Result<Client, tls::ClientError> {
+        let mut kept = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = &*kept {
+            return Ok(client.clone());
+        }
+        let client = tls::client(
+            &self.endpoint.identity.base_url,
+            self.endpoint.ca_bundle.as_deref(),
+        )?;
+        *kept = Some(client.clone());
+        Ok(client)
+    }
+
+    fn as_learned(&self, found: Window) -> Window {
+        match self.learned.load(Ordering::Relaxed) {
+            0 => found,
+            tokens if tokens < found.tokens => Window {
+                tokens,
+                source: WindowSource::Server,
+                ..found
+            },
+            _ => found,
+        }
+    }
+
+    async fn call(
+        &self,
+        request: &ModelRequest,
+        sink: &(dyn Fn(Delta) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<Completion, Failure> {
+        let started = Instant::now();
+        let mut encoded = self.adapter.encode(request, &self.images);
+        encoded.facts.window = self
+            .window
+            .get()
+            .map_or(0, |window| self.as_learned(*window).tokens);
+        encoded.facts.oauth = self.endpoint.has_oauth_key();
+        encoded.facts.login = self.endpoint.login();
+        let patience = patience(&self.endpoint, &encoded.facts);
+        let context = Context {
+            facts: encoded.facts,
+            key: self.endpoint.api_key.as_ref(),
+        };
+        let call = Call {
+            context,
+            started,
+            sink,
+            patience,
+        };
+        let mut decoder = self.adapter.decoder(request);
+        let outcome = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(cancelled()),
+            outcome = self.exchange(encoded, &mut *decoder, &call) => outcome,
+        };
+        outcome.map_err(|raw| {
+            let partial = (raw.phase == Phase::Body).then(|| decoder.partial());
+            call.context.classify(*raw, partial, call.started.elapsed())
+        })
+    }
+
+    async fn exchange(
+        &self,
+        encoded: Encoded,
+        decoder: &mut dyn Decoder,
+        call: &Call<'_>,
+    ) -> Result<Completion, Broken> {
+        let prepared = self.prepare(encoded)?;
+        let response = match tokio::time::timeout(call.patience, prepared.send()).await {
+            Err(_) => return Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
+            Ok(Err(error)) => return Err(failure::of_transport(Phase::Connect, error)),
+            Ok(Ok(response)) => response,
+        };
+        if !response.status().is_success() {
+            return Err(refusal(response).await);
+        }
+        read_answer(response, decoder, call).await
+    }
+
+    fn prepare(&self, encoded: Encoded) -> Result<RequestBuilder, Broken> {
+        let broken = |transport, text: String| Box::new(RawFailure::transport(Phase::Build, transport, text));
+        let client = self
+            .client()
+            .map_err(|error| broken(Transport::Other, error.to_string()))?;
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let accept = if encoded.facts.streaming {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        for (name, value) in encoded.headers {
+            headers.insert(HeaderName::from_static(name), header_value(name, &value)?);
+        }
+        if let Some(key) = &self.endpoint.api_key {
+            let (name, value) = self.adapter.credential(key.expose_secret());
+            let mut value = header_value(name, &value)?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        let url = format!("{}{}", self.endpoint.identity.base_url, encoded.path);
+        Ok(client.post(url).headers(headers).body(encoded.body))
+    }
+}
+
+impl Provider for HttpProvider {
+    fn identity(&self) -> &ModelIdentity {
+        &self.endpoint.identity
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a (dyn Fn(Delta) + Send + Sync),
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Completion, Failure>> {
+        Box::pin(self.call(request, sink, cancel))
+    }
+
+    fn context_window(&self) -> BoxFuture<'_, Window> {
+        Box::pin(async {
+            let server = || {
+                let client = self.client().ok()?;
+                let key = self.endpoint.api_key.as_ref();
+                let credential = key.map(|key| self.adapter.credential(key.expose_secret()));
+                Some(window::Server {
+                    endpoint: &self.endpoint,
+                    client,
+                    credential,
+                })
+            };
+            let found = *self
+                .window
+                .get_or_init(|| window::discover(&self.endpoint, server))
+                .await;
+            self.as_learned(found)
+        })
+    }
+
+    fn learn_window(&self, tokens: u64) {
+        self.learned.store(tokens, Ordering::Relaxed);
+        if let Some(file) = &self.endpoint.window_cache {
+            window_file::write(file, &self.endpoint.identity, tokens);
+        }
+    }
+
+    fn rebuild_transport(&self) {
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// A local server may think for minutes before its first word; a far one is
+/// given longer the more it has to read.
+fn patience(endpoint: &Endpoint, facts: &RequestFacts) -> Duration {
+    let configured = endpoint.stale_timeout;
+    // Whoever set it below the usual means it.
+    if configured < Duration::from_secs(180) {
+        return configured;
+    }
+    let floor = match facts.prompt_tokens {
+        0..=50_000 => 0,
+        50_001..=100_000 => 240,
+        _ => 300,
+    };
+    configured.max(Duration::from_secs(floor))
+}
+
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, Broken> {
+    let fail = || {
+        let text = format!("the value of the header {name} is not ASCII text");
+        Box::new(RawFailure::transport(
+            Phase::Build,
+            Transport::HeaderNotAscii,
+            text,
+        ))
+    };
+    if !value.is_ascii() {
+        return Err(fail());
+    }
+    HeaderValue::from_str(value).map_err(|_| fail())
+}
+
+fn cancelled() -> Broken {
+    Box::new(RawFailure::transport(
+        Phase::Body,
+        Transport::Cancelled,
+        "interrupted",
+    ))
+}
+
+/// The provider of an endpoint, as everyone else sees it.
+pub(crate) fn provider(endpoint: Endpoint, adapter: Box<dyn Adapter>) -> Arc<dyn Provider> {
+    Arc::new(HttpProvider::new(endpoint, adapter))
+}
