@@ -79,7 +79,7 @@ async fn a_refused_parameter_is_left_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rate_limit_goes_to_the_fallback() {
-    let limited = json!({"status": 429, "error": "slow down"});
+    let limited = json!({"status": 429, "error": "Rate limit exceeded"});
     let other = Rig::new(json!([{"text": "from the other one"}]));
     let fallback = format!(
         "fallback_providers:\n  - provider: custom\n    model: other-model\n    base_url: {}\n    api_key: k\n    context_length: 200000\n",

@@ -122,6 +122,8 @@ pub(crate) async fn trace(rig: &Rig, prompt: &str) -> String {
 /// One event, without what differs from run to run. Deltas are joined.
 fn line(lines: &mut String, event: &Event) {
     let text = match event {
+        // What a request weighs depends on the folder's name.
+        Event::Usage { .. } => return,
         Event::TurnStarted { prompt } => format!("turn started: {prompt:?}"),
         Event::MessageDelta { text } => {
             if let Some(stripped) = lines.strip_suffix("\"\n")
