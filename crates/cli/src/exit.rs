@@ -138,7 +138,6 @@ impl From<StoreError> for Failure {
             }
             StoreError::AmbiguousSession { .. } => (USAGE, Some("give more of the id".to_owned())),
             StoreError::TitleTaken { .. } | StoreError::BadTitle { .. } | StoreError::NothingToUndo { .. } => (USAGE, None),
-            StoreError::AlreadyCompressed { .. } | StoreError::OriginalsGone { .. } => (FAILED, None),
             StoreError::Damaged { .. } => (
                 FAILED,
                 Some("`talaria db check` says what is damaged, `talaria db repair` saves what can be read".to_owned()),
@@ -150,7 +149,9 @@ impl From<StoreError> for Failure {
                 Some("check that the home folder can be written (`talaria doctor`), or give another with --home".to_owned()),
             ),
             StoreError::File { source, .. } => (FAILED, file_hint(source)),
-            StoreError::Sqlite(_) => (FAILED, None),
+            StoreError::AlreadyCompressed { .. }
+            | StoreError::OriginalsGone { .. }
+            | StoreError::Sqlite(_) => (FAILED, None),
         };
         Self {
             code,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use talaria_types::{CompactionReport, Event, TurnError};
+use talaria_types::{CompactionReport, Event, SessionId, TurnError};
 
 use super::Manner;
 use super::markdown::Markdown;
@@ -32,8 +32,10 @@ pub(crate) struct View {
     since: Instant,
     spinner: Option<usize>,
     told_waiting: bool,
-    /// Fixed lines that were shown already.
+    /// The line about a running compression was shown.
     compacting: bool,
+    /// Where the conversation is now, once it has moved or a turn has ended.
+    session: Option<SessionId>,
 }
 
 impl View {
@@ -50,7 +52,13 @@ impl View {
             spinner: None,
             told_waiting: false,
             compacting: false,
+            session: None,
         }
+    }
+
+    /// Where the conversation is now; nothing while it is where it was opened.
+    pub(crate) fn session(&self) -> Option<&SessionId> {
+        self.session.as_ref()
     }
 
     /// Whether the answer has been shown already.
@@ -103,6 +111,7 @@ impl View {
             }
             Event::CompactionFinished(report) => self.compacted(report),
             Event::SessionRotated { to, .. } => {
+                self.session = Some(to.clone());
                 self.progress(&self.err.dim(&format!("the session goes on as {to}")));
             }
             Event::Warning { text } => {
@@ -114,7 +123,10 @@ impl View {
                     self.progress(text);
                 }
             }
-            Event::TurnFinished { .. } => self.end_answer(),
+            Event::TurnFinished { result } => {
+                self.session = Some(result.session_id.clone());
+                self.end_answer();
+            }
             Event::ReasoningDelta { .. }
             | Event::ApprovalRequested(_)
             | Event::ApprovalAnswered { .. }
