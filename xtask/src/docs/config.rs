@@ -125,6 +125,7 @@ fn meaning(doc: &str) -> String {
         .and_then(|rest| rest.split_once('`'))
         .map_or(doc, |(_, rest)| rest);
     let text = rest.trim_start_matches([':', ';', ',', '.', ' ']);
+    let text = without_default(text);
     let mut chars = text.chars();
     chars
         .next()
