@@ -169,6 +169,12 @@ impl From<EngineError> for Failure {
                 hint: None,
             },
             EngineError::Usage(message) => Self::usage(message),
+            EngineError::TooLarge(message) => Self {
+                code: NO_FIT,
+                message,
+                hint: None,
+            },
+            EngineError::Busy(message) => Self::failed(message),
             EngineError::Store(error) => error.into(),
         }
     }

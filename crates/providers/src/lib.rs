@@ -7,6 +7,7 @@
 //! knows what a call cost.
 
 mod address;
+mod answer;
 mod anthropic;
 mod cache;
 pub mod catalogue;

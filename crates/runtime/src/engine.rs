@@ -9,16 +9,19 @@ use talaria_config::Loaded;
 use talaria_context::meter::Meter;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
-use talaria_tools::{Executor, Registry, ToolSession};
+use talaria_tools::{Executor, Registry, ToolSession, erase};
 use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
+use crate::bill::Bill;
 use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::{Model, Models};
+use crate::recall::Recall;
 use crate::record::Digester;
 use crate::session::Session;
+use crate::session_search::SessionSearch;
 use crate::{SessionHandle, actor, clock, setup};
 
 /// How an engine is run by its face.
@@ -92,6 +95,12 @@ pub enum EngineError {
     /// The command line or the configuration asks for what is not there (exit code 2).
     #[error("{0}")]
     Usage(String),
+    /// What would be sent does not fit the model's window (exit code 6).
+    #[error("{0}")]
+    TooLarge(String),
+    /// Another process is at work on the session (exit code 1).
+    #[error("{0}")]
+    Busy(String),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -105,12 +114,16 @@ impl Engine {
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
         let (chain, mut warnings) = setup::chain(&loaded)?;
         let auxiliary = setup::auxiliary(&loaded, &mut warnings);
-        let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
+        let store: Arc<dyn SessionStore> =
+            Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        let mut registry = Registry::builtin();
+        registry.add("recall", erase(Recall { store: store.clone() }));
+        registry.add("session_search", erase(SessionSearch { store: store.clone() }));
         let shared = Shared {
             loaded,
             options,
-            store: Arc::new(store),
-            registry: Arc::new(Registry::builtin()),
+            store,
+            registry: Arc::new(registry),
             chain,
             warnings,
             auxiliary,
@@ -177,7 +190,12 @@ impl Engine {
     }
 
     /// A session without a past.
-    async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
+    pub(crate) async fn blank(
+        &self,
+        id: SessionId,
+        sink: Sink,
+        inbox: Arc<Inbox>,
+    ) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
         let models = Models::new(
@@ -207,11 +225,13 @@ impl Engine {
             executor,
             models,
             rewrites: Vec::new(),
+            kept_repairs: Vec::new(),
             gauge: Gauge::new(&model, Meter::default()),
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
-            unwritten: (0, talaria_types::Usage::default()),
+            unwritten: Bill::default(),
+            spent: Bill::default(),
             digester: Digester::default(),
             sink,
             inbox,
@@ -246,6 +266,8 @@ impl Session {
         self.system = prompt.map(Arc::from);
         self.history = crate::prepare::live(self)?;
         self.gauge.meter = self.stored_meter();
+        self.rewrites = self.stored_repairs();
+        self.kept_repairs.clone_from(&self.rewrites);
         self.executor.session().hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())

@@ -38,6 +38,16 @@ impl Gauge {
         self.passes = 0;
     }
 
+    /// Tokens of the request that was measured last.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.counter.calibrated(self.in_flight)
+    }
+
+    /// The same before calibration, which a server that cuts prompts would spoil.
+    pub(crate) fn sent(&self) -> u64 {
+        self.in_flight
+    }
+
     /// What counts for provider tokens over own ones.
     pub(crate) fn calibration(&self) -> f64 {
         self.counter.calibration
@@ -87,6 +97,9 @@ impl Gauge {
         let size = self.meter.tokens(counted, &self.counter);
         let over = |tokens| self.meter.verdict(tokens, &plan) == Verdict::Compress;
         if first {
+            // Nobody has counted yet: better a pass too early than a refusal.
+            let unknown = self.meter.last_reported().is_none() && !self.counter.is_exact();
+            let size = if unknown { size.max(rough(request)) } else { size };
             let due = self.passes < PREFLIGHT_PASSES && over(size);
             self.passes += u32::from(due);
             return due.then_some(Trigger::Preflight);
@@ -107,11 +120,14 @@ impl Gauge {
         }
         self.meter.answered(self.in_flight, prompt);
     }
+}
 
-    /// Another model counts from here on.
-    pub(crate) fn change_model(&mut self, model: &str) {
-        self.counter = Counter::for_model(model);
-        self.counted.change_model();
-        self.meter.change_model();
-    }
+/// A quarter of the characters: what is commonly taken for tokens.
+fn rough(request: &ModelRequest) -> u64 {
+    let of = |message: &std::sync::Arc<talaria_types::Message>| {
+        let calls: usize = message.tool_calls.iter().map(|call| call.arguments.len()).sum();
+        message.content.text().len() + calls
+    };
+    let messages: usize = request.messages.iter().map(of).sum();
+    ((messages + request.system.len()) / 4) as u64 + Counter::quick_tools(&request.tools)
 }

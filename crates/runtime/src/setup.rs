@@ -92,7 +92,9 @@ fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
 /// When there is no provider or no credential for it.
 pub fn chosen_model(loaded: &Loaded) -> Result<ModelIdentity, EngineError> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
-    resolve(&chosen(loaded), &lookup).map(|endpoint| endpoint.identity).map_err(unresolved)
+    resolve(&chosen(loaded), &lookup)
+        .map(|endpoint| endpoint.identity)
+        .map_err(unresolved)
 }
 
 fn unresolved(error: ResolveError) -> EngineError {
@@ -109,6 +111,7 @@ fn unresolved(error: ResolveError) -> EngineError {
 
 fn model(endpoint: Endpoint) -> Arc<Model> {
     Arc::new(Model {
+        catalogue: endpoint.catalogue.clone(),
         max_output: endpoint.max_output_tokens,
         takes_prefill: endpoint.takes_prefill(),
         provider: connect(endpoint),

@@ -112,8 +112,11 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
     }
     let visible = !completion.text.trim().is_empty();
     match completion.finish {
-        FinishReason::Refused => refused(state, &completion),
-        FinishReason::WindowExceeded => Compact::begin(state, Trigger::Overflow, None),
+        FinishReason::Refused => refused(state, &completion, situation),
+        FinishReason::WindowExceeded => {
+            let text = "the context window was full before the answer was complete";
+            failed(state, Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text), situation)
+        }
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_)
             if visible =>
@@ -188,20 +191,26 @@ fn replied(mut state: Box<State>, completion: Completion) -> Step {
     Step::Done(Ending::of(state, Outcome::Replied { text }))
 }
 
-/// The model or its provider declined; asking again would only cost.
-fn refused(mut state: Box<State>, completion: &Completion) -> Step {
-    state.talk.strike();
+/// The model or its provider declined. The same provider is not asked again;
+/// another one may be.
+fn refused(state: Box<State>, completion: &Completion, situation: &Situation) -> Step {
     let said = completion.text.trim();
-    let text = if said.is_empty() {
-        "The model's provider declined to answer this request (content filter).".to_owned()
+    let words = if said.is_empty() {
+        "the model's provider declined to answer this request (content filter)"
     } else {
-        said.to_owned()
+        said
     };
+    failed(state, Failure::new(ErrorKind::Refused, Phase::Answer, words), situation)
+}
+
+/// The refusal is the turn's end and has its row.
+fn declined(mut state: Box<State>, words: &str) -> Step {
+    state.talk.strike();
     state.talk.say(Message {
         finish_reason: Some("content_filter".to_owned()),
-        ..Message::assistant(text.clone())
+        ..Message::assistant(words)
     });
-    Step::Done(Ending::of(state, Outcome::Refused { text }))
+    Step::Done(Ending::of(state, Outcome::Refused { text: words.to_owned() }))
 }
 
 /// No visible text and no calls: the empty-answer chain decides.
@@ -235,7 +244,7 @@ fn nothing_said(mut state: Box<State>, completion: Completion, situation: &Situa
             prefill(&mut state, completion);
             CallModel::again(state)
         }
-        EmptyRemedy::Retry => CallModel::again(state),
+        EmptyRemedy::Retry => Wait::begin(state, decision.wait_ms),
         EmptyRemedy::SwitchProvider => SwitchProvider::begin(state, empty_failure()),
         EmptyRemedy::Explain => {
             let explanation = explain_empty(&state);
@@ -369,7 +378,13 @@ pub(crate) fn give_up(mut state: Box<State>, failure: Failure) -> Step {
         return grow_output::end_partial(state, "", why);
     }
     state.pieces.clear();
-    let outcome = if failure.kind == ErrorKind::ContextOverflow {
+    let too_large = matches!(
+        failure.kind,
+        ErrorKind::ContextOverflow | ErrorKind::PayloadTooLarge | ErrorKind::LongContextTier
+    );
+    let outcome = if failure.kind == ErrorKind::Refused {
+        return declined(state, &failure.message);
+    } else if too_large {
         Outcome::Overflow(Box::new(failure))
     } else {
         Outcome::Failed(Box::new(failure))

@@ -2,6 +2,7 @@
 
 mod chat;
 mod completion;
+mod compress;
 mod config;
 mod db;
 mod demo;
@@ -14,6 +15,7 @@ mod replay;
 mod search;
 mod sessions;
 mod tools;
+mod uncompress;
 
 use std::ffi::OsString;
 
@@ -42,6 +44,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     sessions::ROW,
     search::ROW,
     recall::ROW,
+    compress::ROW,
+    uncompress::ROW,
     replay::ROW,
     config::ROW,
     model::ROW,
@@ -86,7 +90,10 @@ fn dispatch(matches: &ArgMatches) -> Outcome {
 /// Whether a turn is asked for rather than one of the other commands.
 fn is_turn(typed: &[OsString]) -> bool {
     let prompts = ["-z", "--oneshot", "-q", "--query", "chat"];
-    typed.iter().skip(1).any(|word| prompts.iter().any(|known| word == known))
+    typed
+        .iter()
+        .skip(1)
+        .any(|word| prompts.iter().any(|known| word == known))
 }
 
 /// Help and version go to stdout; everything else is bad usage.

@@ -8,22 +8,24 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::clean::plain;
 
-/// Characters of an output the model is shown.
+/// Characters of an output the model is shown at most.
 pub(crate) const SHOWN: usize = 50_000;
-/// Of these, how many are from the beginning.
-const HEAD: usize = SHOWN * 2 / 5;
 /// Bytes kept of either end: four bytes a character, and room for escape sequences.
-const HEAD_BYTES: usize = 5 * HEAD;
-const TAIL_BYTES: usize = 5 * (SHOWN - HEAD);
+const HEAD_BYTES: usize = 2 * SHOWN;
+const TAIL_BYTES: usize = 3 * SHOWN;
+/// Spill files are kept so long.
+const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 /// A longer spill file is cut.
 const SPILL_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes of one output as they arrive.
 #[derive(Debug)]
 pub(crate) struct Capture {
+    shown: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -33,7 +35,7 @@ pub(crate) struct Capture {
 /// An output as the model is shown it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Captured {
-    /// Plain text; at most [`SHOWN`] characters and the notice of the cut.
+    /// Plain text; at most as many characters as are shown, and the notice of the cut.
     pub(crate) text: String,
     /// Lines of the whole output.
     pub(crate) lines: u64,
@@ -42,9 +44,10 @@ pub(crate) struct Captured {
 }
 
 impl Capture {
-    /// Captures into memory, and into `spill` what is too long to be shown.
-    pub(crate) fn new(spill: PathBuf) -> Self {
+    /// Captures into memory, and into `spill` what is longer than the `shown` characters that are shown.
+    pub(crate) fn new(spill: PathBuf, shown: usize) -> Self {
         Self {
+            shown: shown.min(SHOWN),
             head: Vec::new(),
             tail: VecDeque::new(),
             total: 0,
@@ -63,7 +66,7 @@ impl Capture {
         self.tail.drain(..excess.min(self.tail.len()));
         self.tail.extend(rest_kept);
         // Fewer bytes than characters shown can never be cut.
-        if self.total > SHOWN as u64 {
+        if self.total > self.shown as u64 {
             let before = self.total - bytes.len() as u64;
             if !self.spill.begun() {
                 let known = [&self.head[..], self.tail.make_contiguous()].concat();
@@ -76,13 +79,15 @@ impl Capture {
 
     /// The output as it is shown; `lines` counts what memory still holds.
     pub(crate) fn finish(mut self) -> Captured {
+        // The end of an output tells more than its beginning.
+        let from_head = self.shown * 2 / 5;
         let whole = self.total <= (self.head.len() + self.tail.len()) as u64;
         let tail = self.tail.make_contiguous();
         if whole {
             let text = plain(&[&self.head[..], tail].concat());
             let lines = count_lines(&text);
             let count = text.chars().count();
-            if count <= SHOWN {
+            if count <= self.shown {
                 self.spill.discard();
                 return Captured {
                     text,
@@ -91,11 +96,11 @@ impl Capture {
                 };
             }
             let file = self.spill.keep();
-            let cut = first_chars(&text, HEAD).to_owned();
+            let cut = first_chars(&text, from_head).to_owned();
             let text = join(
                 &cut,
-                last_chars(&text, SHOWN - HEAD),
-                (count - SHOWN) as u64,
+                last_chars(&text, self.shown - from_head),
+                (count - self.shown) as u64,
                 file.as_ref(),
             );
             return Captured {
@@ -106,7 +111,10 @@ impl Capture {
         }
         let (head, tail) = (plain(&self.head), plain(tail));
         let lines = count_lines(&head) + count_lines(&tail);
-        let (head, tail) = (first_chars(&head, HEAD), last_chars(&tail, SHOWN - HEAD));
+        let (head, tail) = (
+            first_chars(&head, from_head),
+            last_chars(&tail, self.shown - from_head),
+        );
         let omitted = self.total.saturating_sub((head.len() + tail.len()) as u64);
         let file = self.spill.keep();
         Captured {
@@ -232,6 +240,7 @@ fn create(path: &Path) -> std::io::Result<File> {
             .recursive(true)
             .mode(0o700)
             .create(folder)?;
+        forget_old(folder);
     }
     std::fs::OpenOptions::new()
         .write(true)
@@ -241,6 +250,18 @@ fn create(path: &Path) -> std::io::Result<File> {
         .open(path)
 }
 
+/// Removes outputs that no conversation is likely to ask for any more.
+fn forget_old(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().ends_with("-output.txt");
+        let modified = entry.metadata().and_then(|data| data.modified());
+        let old = modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > KEPT_FOR));
+        if ours && old {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -248,7 +269,7 @@ mod tests {
     use super::*;
 
     fn captured(folder: &Path, chunks: &[&[u8]]) -> Captured {
-        let mut capture = Capture::new(folder.join("results/call.txt"));
+        let mut capture = Capture::new(folder.join("results/call.txt"), SHOWN);
         chunks.iter().for_each(|chunk| capture.push(chunk));
         capture.finish()
     }
@@ -284,7 +305,7 @@ mod tests {
     #[test]
     fn an_endless_output_stays_bounded_in_memory_and_on_disk() {
         let folder = tempfile::tempdir().unwrap();
-        let mut capture = Capture::new(folder.path().join("call.txt"));
+        let mut capture = Capture::new(folder.path().join("call.txt"), SHOWN);
         let chunk = vec![b'y'; 1 << 20];
         for _ in 0..70 {
             capture.push(&chunk);
@@ -305,6 +326,47 @@ mod tests {
     }
 
     #[test]
+    fn a_small_window_is_shown_less_of_both_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut capture = Capture::new(folder.path().join("x-output.txt"), 100);
+        capture.push(&[b'a'; 200]);
+        capture.push(&[b'z'; 200]);
+        let seen = capture.finish();
+        let count = |c: char| {
+            seen.text
+                .split("\n\n")
+                .filter(|part| part.chars().all(|seen| seen == c))
+                .map(str::len)
+                .sum::<usize>()
+        };
+        assert_eq!((count('a'), count('z')), (40, 60));
+        assert_eq!(std::fs::metadata(seen.file.unwrap()).unwrap().len(), 400);
+    }
+
+    #[test]
+    fn outputs_of_long_ago_make_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - KEPT_FOR - Duration::from_secs(60);
+        for (name, time) in [
+            ("a-output.txt", old),
+            ("notes.txt", old),
+            ("b-output.txt", std::time::SystemTime::now()),
+        ] {
+            File::create(folder.path().join(name))
+                .unwrap()
+                .set_modified(time)
+                .unwrap();
+        }
+        create(&folder.path().join("c-output.txt")).unwrap();
+        let mut left: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["b-output.txt", "c-output.txt", "notes.txt"]);
+    }
+
+    #[test]
     fn a_place_that_cannot_be_written_costs_only_the_file() {
         let seen = captured(Path::new("/proc/nowhere"), &[&[b'z'; 60_000]]);
         assert!(seen.file.is_none() && seen.text.contains("could not be saved"));
@@ -318,7 +380,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let all: Vec<u8> = (0..sizes.iter().sum::<usize>()).map(|i| b'a' + (i % 23) as u8).collect();
             let mut rest = &all[..];
-            let mut capture = Capture::new(folder.path().join("pieces.txt"));
+            let mut capture = Capture::new(folder.path().join("pieces.txt"), SHOWN);
             for size in sizes {
                 let (chunk, after) = rest.split_at(size);
                 capture.push(chunk);
@@ -328,7 +390,7 @@ mod tests {
             if let Some(file) = &pieces.file {
                 prop_assert_eq!(&std::fs::read(file).unwrap(), &all);
             }
-            let mut capture = Capture::new(folder.path().join("pieces.txt"));
+            let mut capture = Capture::new(folder.path().join("pieces.txt"), SHOWN);
             capture.push(&all);
             prop_assert_eq!(pieces, capture.finish());
         }

@@ -19,6 +19,8 @@ use super::watchdog::Watched;
 /// After the shell has ended, how long its output is read in all, and while nothing comes.
 const DRAIN: Duration = Duration::from_millis(300);
 const QUIET: Duration = Duration::from_millis(50);
+/// The same in all for a command that was interrupted: the program is about to end.
+const DRAIN_INTERRUPT: Duration = Duration::from_millis(30);
 /// What a tree gets between being asked to end and being killed.
 const GRACE_TIMEOUT: Duration = Duration::from_millis(200);
 const GRACE_INTERRUPT: Duration = Duration::from_millis(80);
@@ -122,7 +124,15 @@ impl Running {
             End::TimedOut => Tree::of(self.guard.pid).end(GRACE_TIMEOUT).await,
             End::Interrupted => Tree::of(self.guard.pid).end(GRACE_INTERRUPT).await,
         }
-        self.drain(open).await;
+        self.drain(
+            open,
+            if end == End::Interrupted {
+                DRAIN_INTERRUPT
+            } else {
+                DRAIN
+            },
+        )
+        .await;
         let leftover = self.guard.watched.take().filter(|_| group_runs(self.guard.pid));
         Finished {
             output: self.capture.finish(),
@@ -133,10 +143,10 @@ impl Running {
     }
 
     /// Reads what is there; nobody waits for a child that keeps the pipe open.
-    async fn drain(&mut self, mut open: bool) {
-        let deadline = Instant::now() + DRAIN;
+    async fn drain(&mut self, mut open: bool, patience: Duration) {
+        let deadline = Instant::now() + patience;
         while open && Instant::now() < deadline {
-            match tokio::time::timeout(QUIET, self.output.recv()).await {
+            match tokio::time::timeout(QUIET.min(patience), self.output.recv()).await {
                 Ok(chunk) => open = keep(&mut self.capture, chunk.as_deref()),
                 Err(_) => break,
             }

@@ -35,8 +35,11 @@ pub(crate) struct Tree {
 impl Tree {
     /// The tree below `leader` as it is now.
     pub(crate) fn of(leader: u32) -> Self {
-        let all = processes();
-        let strays = descendants(leader, &all)
+        Self::among(leader, &processes())
+    }
+
+    fn among(leader: u32, all: &[Seen]) -> Self {
+        let strays = descendants(leader, all)
             .into_iter()
             .filter(|seen| seen.group != leader)
             .map(|seen| seen.pid)
@@ -99,7 +102,8 @@ pub(crate) fn end_all(leaders: &[u32], budget: Duration) {
     if leaders.is_empty() {
         return;
     }
-    let trees: Vec<Tree> = leaders.iter().map(|leader| Tree::of(*leader)).collect();
+    let all = processes();
+    let trees: Vec<Tree> = leaders.iter().map(|leader| Tree::among(*leader, &all)).collect();
     trees.iter().for_each(Tree::terminate);
     wait_until_gone(&trees, budget / 2);
     trees.iter().for_each(Tree::kill);

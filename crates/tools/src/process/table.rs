@@ -118,13 +118,8 @@ impl ProcessTable {
                 .collect()
         };
         // The home is private and lasts as long as the conversation that names the file.
-        let folder = session
-            .settings()
-            .home
-            .join("cache")
-            .join("outputs")
-            .join(plain(&session.id()));
-        folder.join(format!("{}.txt", plain(id)))
+        let folder = session.settings().home.join("cache").join("tool-results");
+        folder.join(format!("{}-{}-output.txt", plain(&session.id()), plain(id)))
     }
 
     /// Takes in what a foreground command left; its last folder.

@@ -131,7 +131,9 @@ async fn foreground(
     let prepared = processes
         .prepare(&args.command, cwd, cx.session, args.pty)
         .map_err(failed)?;
-    let capture = Capture::new(processes.spill_file(cx.session, &cx.call.id));
+    // As JSON a text is a little longer; a result over its budget would be cut again.
+    let shown = crate::executor::result_chars(cx.session.settings().window) / 5 * 4;
+    let capture = Capture::new(processes.spill_file(cx.session, &cx.call.id), shown);
     let wiring = if args.pty {
         Wiring::Terminal
     } else {

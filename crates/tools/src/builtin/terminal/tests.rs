@@ -376,7 +376,7 @@ async fn in_the_smart_mode_a_model_judges_first() {
         (SmartVerdict::Escalate, None, 1),
     ] {
         let desk = Desk::with(Some(ApprovalAnswer::Once), |settings| {
-            settings.approval_mode = Mode::Smart
+            settings.approval_mode = Mode::Smart;
         });
         let answer = verdict.clone();
         desk.session.grants().set_judge(Arc::new(move |command, reason| {
@@ -416,7 +416,7 @@ async fn what_the_person_is_asked_about_shows_no_secret() {
 #[tokio::test]
 async fn an_interrupt_ends_a_question_that_nobody_answers() {
     let desk = Desk::with(Some(ApprovalAnswer::Once), |settings| {
-        settings.approval_mode = Mode::Smart
+        settings.approval_mode = Mode::Smart;
     });
     desk.session
         .grants()
@@ -431,7 +431,7 @@ async fn configured_init_files_are_read_once_and_their_exports_last() {
         settings.shell_init_files = vec![
             "~/no-such-file".into(),
             settings.cwd.join("init").display().to_string(),
-        ]
+        ];
     });
     std::fs::write(
         desk.session.cwd().join("init"),
