@@ -4,8 +4,11 @@ use crate::{tidy::Findings, tree::Tree};
 use anyhow::Result;
 use std::{fmt::Write as _, fs, path::Path};
 
+/// Makes the whole text of a document.
+type Maker = fn() -> String;
+
 /// Path and maker of each generated document.
-const DOCUMENTS: &[(&str, fn() -> String)] = &[("docs/recovery.md", recovery)];
+const DOCUMENTS: &[(&str, Maker)] = &[("docs/recovery.md", recovery)];
 
 /// Writes them all.
 pub(crate) fn write(root: &Path) -> Result<()> {

@@ -29,6 +29,8 @@ fn main() -> Result<()> {
         "tidy" => tidy::run(&root()?, arguments.iter().any(|argument| argument == "--fix")),
         "docs" => docs::write(&root()?),
         "bench" => bench::run(&root()?, &arguments),
+        // Started by `bench` for each process it measures.
+        "measure" => bench::helper(&arguments),
         "" | "help" | "--help" | "-h" => Ok(writeln!(std::io::stdout(), "{USAGE}")?),
         other => bail!("there is no command {other}\n\n{USAGE}"),
     }

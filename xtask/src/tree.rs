@@ -67,6 +67,7 @@ impl Source {
     pub(crate) fn is_test(&self) -> bool {
         let folder = |name: &str| self.path.contains(&format!("/{name}/"));
         self.path.ends_with("/tests.rs")
+            || self.path.ends_with("_tests.rs")
             || folder("tests")
             || folder("examples")
             || folder("fuzz")

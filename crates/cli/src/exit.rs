@@ -137,7 +137,8 @@ impl From<StoreError> for Failure {
                 (USAGE, Some("`talaria sessions list` shows ids and titles".to_owned()))
             }
             StoreError::AmbiguousSession { .. } => (USAGE, Some("give more of the id".to_owned())),
-            StoreError::TitleTaken { .. } | StoreError::BadTitle { .. } => (USAGE, None),
+            StoreError::TitleTaken { .. } | StoreError::BadTitle { .. } | StoreError::NothingToUndo { .. } => (USAGE, None),
+            StoreError::AlreadyCompressed { .. } | StoreError::OriginalsGone { .. } => (FAILED, None),
             StoreError::Damaged { .. } => (
                 FAILED,
                 Some("`talaria db check` says what is damaged, `talaria db repair` saves what can be read".to_owned()),
@@ -168,6 +169,12 @@ impl From<EngineError> for Failure {
                 hint: None,
             },
             EngineError::Usage(message) => Self::usage(message),
+            EngineError::TooLarge(message) => Self {
+                code: NO_FIT,
+                message,
+                hint: None,
+            },
+            EngineError::Busy(message) => Self::failed(message),
             EngineError::Store(error) => error.into(),
         }
     }

@@ -27,5 +27,5 @@ fn main() -> ExitCode {
         output::line(concat!("talaria ", env!("CARGO_PKG_VERSION")));
         return ExitCode::SUCCESS;
     }
-    ExitCode::from(commands::run(typed))
+    ExitCode::from(commands::run(&typed))
 }

@@ -38,7 +38,7 @@ impl WindowPlan {
     pub fn room(&self) -> u64 {
         match self.window.checked_sub(self.max_output) {
             Some(room) if room > 0 => room,
-            Some(_) | None => self.window / 2,
+            Some(_) | None => self.window - self.window / 2,
         }
     }
 

@@ -199,7 +199,10 @@ impl Provider for FakeProvider {
                 }),
                 ..Failure::new(ErrorKind::Interrupted, Phase::Body, "interrupted")
             };
-            result.unwrap_or_else(|| Err(interrupted()))
+            match result {
+                Some(result) => result,
+                None => Err(interrupted()),
+            }
         })
     }
 

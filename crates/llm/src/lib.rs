@@ -44,6 +44,13 @@ pub trait Provider: Send + Sync {
     /// Never fails: what cannot be found out in a few seconds is the default.
     fn context_window(&self) -> BoxFuture<'_, Window>;
 
+    /// Takes note that the window is only this large: the server has said so when
+    /// it refused a request. Later answers of [`Provider::context_window`] are no
+    /// larger, in other processes too where there is a place to keep it.
+    fn learn_window(&self, tokens: u64) {
+        let _ = tokens;
+    }
+
     /// Drops every open connection, so that the next call starts from a clean one.
     fn rebuild_transport(&self);
 }

@@ -4,14 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use talaria_llm::Provider;
 use talaria_llm::sse::{Event, Framer};
+use talaria_recovery::Login;
 use talaria_types::{ApiMode, Completion, Delta, ModelIdentity, ModelRequest};
 
+use crate::anthropic::MessagesAdapter;
 use crate::catalogue::Catalogue;
 use crate::chat::{self, ChatAdapter};
+use crate::effort::Effort;
+use crate::gemini::GeminiAdapter;
 use crate::http;
+use crate::responses::ResponsesAdapter;
 use crate::wire::Adapter;
 
 /// One model at one address, with everything needed to call it.
@@ -35,6 +40,8 @@ pub struct Endpoint {
     pub images: PathBuf,
     /// A file of additional root certificates.
     pub ca_bundle: Option<PathBuf>,
+    /// `agent.reasoning_effort`; the provider's own when absent.
+    pub effort: Option<Effort>,
     /// What is known about models.
     pub catalogue: Arc<Catalogue>,
 }
@@ -47,6 +54,34 @@ impl Endpoint {
             ApiMode::AnthropicMessages => "Anthropic Messages",
             ApiMode::CodexResponses => "OpenAI Responses",
             ApiMode::Gemini => "Gemini",
+        }
+    }
+
+    /// The key is the token of a login and not a key: it is sent another way and runs out.
+    pub(crate) fn has_oauth_key(&self) -> bool {
+        let key = self.api_key.as_ref().map_or("", |key| key.expose_secret());
+        match self.identity.api_mode {
+            ApiMode::AnthropicMessages => key.starts_with("sk-ant-oat"),
+            ApiMode::Gemini => key.starts_with("ya29."),
+            ApiMode::ChatCompletions | ApiMode::CodexResponses => {
+                matches!(
+                    self.identity.provider.as_str(),
+                    "openai-codex" | "xai-oauth" | "nous" | "qwen-oauth" | "copilot"
+                )
+            }
+        }
+    }
+
+    /// Which kind of login it is.
+    pub(crate) fn login(&self) -> Login {
+        match self.identity.provider.as_str() {
+            _ if !self.has_oauth_key() => Login::ApiKey,
+            "anthropic" => Login::Anthropic,
+            "openai-codex" => Login::Codex,
+            "xai-oauth" => Login::Xai,
+            "nous" => Login::Nous,
+            "copilot" => Login::Copilot,
+            _ => Login::Other,
         }
     }
 
@@ -65,11 +100,13 @@ pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
     http::provider(endpoint, adapter)
 }
 
-fn adapter(endpoint: &Endpoint) -> Box<dyn Adapter> {
+/// The adapter of an endpoint's protocol.
+pub(crate) fn adapter(endpoint: &Endpoint) -> Box<dyn Adapter> {
     match endpoint.identity.api_mode {
-        ApiMode::ChatCompletions | ApiMode::AnthropicMessages | ApiMode::CodexResponses | ApiMode::Gemini => {
-            Box::new(ChatAdapter::new(endpoint))
-        }
+        ApiMode::ChatCompletions => Box::new(ChatAdapter::new(endpoint)),
+        ApiMode::AnthropicMessages => Box::new(MessagesAdapter::new(endpoint)),
+        ApiMode::CodexResponses => Box::new(ResponsesAdapter::new(endpoint)),
+        ApiMode::Gemini => Box::new(GeminiAdapter::new(endpoint)),
     }
 }
 

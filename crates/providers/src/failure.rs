@@ -39,8 +39,8 @@ impl Context<'_> {
 }
 
 /// An answer's error as the classifier wants it.
-pub(crate) fn of_wire(error: WireError) -> RawFailure {
-    match error {
+pub(crate) fn of_wire(error: WireError) -> Box<RawFailure> {
+    Box::new(match error {
         WireError::Refused { body } => RawFailure::in_body(body),
         WireError::Invalid { why, body } => RawFailure::invalid(why, body),
         WireError::Cut => RawFailure {
@@ -51,13 +51,13 @@ pub(crate) fn of_wire(error: WireError) -> RawFailure {
                 "the stream ended before the answer did",
             )
         },
-    }
+    })
 }
 
 /// What the transport did, read from the library's error.
-pub(crate) fn of_transport(phase: Phase, error: reqwest::Error) -> RawFailure {
+pub(crate) fn of_transport(phase: Phase, error: reqwest::Error) -> Box<RawFailure> {
     let transport = transport_of(&error);
-    RawFailure::transport(phase, transport, words_of(error))
+    Box::new(RawFailure::transport(phase, transport, words_of(error)))
 }
 
 fn transport_of(error: &reqwest::Error) -> Transport {
@@ -121,7 +121,10 @@ fn words_of(error: reqwest::Error) -> String {
 }
 
 fn cap(body: &str) -> &str {
-    &body[..body.floor_char_boundary(BODY_LIMIT)]
+    let end = (0..=BODY_LIMIT.min(body.len()))
+        .rev()
+        .find(|at| body.is_char_boundary(*at));
+    &body[..end.unwrap_or(0)]
 }
 
 fn now() -> Option<Timestamp> {

@@ -1,35 +1,29 @@
 //! The one HTTP driver, the same for every protocol.
 //!
-//! It owns the connections, the time-outs and the framing. One call is one
+//! It owns the connections and the time-outs (reading what comes back: `answer`). One call is one
 //! request: what to do about a failure is decided elsewhere, from the facts that
 //! go into the [`Failure`]. Streamed pieces go to the sink as the bytes arrive.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Client, RequestBuilder};
 use secrecy::ExposeSecret;
-use talaria_llm::sse::{Event, Framer, Sniff, sniff};
-use talaria_llm::{Provider, Window};
+use talaria_llm::{Provider, Window, WindowSource};
 use talaria_recovery::{Failure, Phase, RawFailure, RequestFacts, Transport};
 use talaria_types::{Completion, Delta, ModelIdentity, ModelRequest};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::{Broken, Call, read_answer, refusal, silence};
 use crate::endpoint::Endpoint;
-use crate::failure::{self, BODY_LIMIT, Context};
+use crate::failure::{self, Context};
 use crate::images::ImageFolder;
-use crate::wire::{Adapter, Decoder, Encoded, WireError};
-use crate::{tls, window};
-
-/// After the answer's last word the line should end; a server that keeps it open is not waited for.
-const TAIL_TIMEOUT: Duration = Duration::from_millis(250);
-/// The rest of a refusal's body is of no use if it takes longer.
-const REFUSAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// An answer of one document may be this large, not larger.
-const DOCUMENT_LIMIT: usize = 64 * 1024 * 1024;
+use crate::wire::{Adapter, Decoder, Encoded};
+use crate::{tls, window, window_file};
 
 /// A provider behind an HTTP address.
 pub(crate) struct HttpProvider {
@@ -38,23 +32,8 @@ pub(crate) struct HttpProvider {
     images: ImageFolder,
     client: Mutex<Option<Client>>,
     window: OnceCell<Window>,
-}
-
-/// Everything one call needs to be told about its failure.
-struct Call<'a> {
-    context: Context<'a>,
-    started: Instant,
-    sink: &'a (dyn Fn(Delta) + Send + Sync),
-    /// Without a byte for this long the line is given up.
-    patience: Duration,
-}
-
-/// How reading an answer ended.
-enum Ended {
-    /// The line ended, properly or because nothing more was needed.
-    Whole,
-    /// It broke.
-    Broken(RawFailure),
+    /// The window a refusal has told; zero when none has.
+    learned: AtomicU64,
 }
 
 impl HttpProvider {
@@ -67,6 +46,7 @@ impl HttpProvider {
             images,
             client: Mutex::new(None),
             window: OnceCell::new(),
+            learned: AtomicU64::new(0),
         }
     }
 
@@ -83,6 +63,18 @@ impl HttpProvider {
         Ok(client)
     }
 
+    fn as_learned(&self, found: Window) -> Window {
+        match self.learned.load(Ordering::Relaxed) {
+            0 => found,
+            tokens if tokens < found.tokens => Window {
+                tokens,
+                source: WindowSource::Server,
+                ..found
+            },
+            _ => found,
+        }
+    }
+
     async fn call(
         &self,
         request: &ModelRequest,
@@ -91,7 +83,12 @@ impl HttpProvider {
     ) -> Result<Completion, Failure> {
         let started = Instant::now();
         let mut encoded = self.adapter.encode(request, &self.images);
-        encoded.facts.window = self.window.get().map_or(0, |window| window.tokens);
+        encoded.facts.window = self
+            .window
+            .get()
+            .map_or(0, |window| self.as_learned(*window).tokens);
+        encoded.facts.oauth = self.endpoint.has_oauth_key();
+        encoded.facts.login = self.endpoint.login();
         let patience = patience(&self.endpoint, &encoded.facts);
         let context = Context {
             facts: encoded.facts,
@@ -111,7 +108,7 @@ impl HttpProvider {
         };
         outcome.map_err(|raw| {
             let partial = (raw.phase == Phase::Body).then(|| decoder.partial());
-            call.context.classify(raw, partial, call.started.elapsed())
+            call.context.classify(*raw, partial, call.started.elapsed())
         })
     }
 
@@ -120,7 +117,7 @@ impl HttpProvider {
         encoded: Encoded,
         decoder: &mut dyn Decoder,
         call: &Call<'_>,
-    ) -> Result<Completion, RawFailure> {
+    ) -> Result<Completion, Broken> {
         let prepared = self.prepare(encoded)?;
         let response = match tokio::time::timeout(call.patience, prepared.send()).await {
             Err(_) => return Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
@@ -133,8 +130,8 @@ impl HttpProvider {
         read_answer(response, decoder, call).await
     }
 
-    fn prepare(&self, encoded: Encoded) -> Result<RequestBuilder, RawFailure> {
-        let broken = |transport, text: String| RawFailure::transport(Phase::Build, transport, text);
+    fn prepare(&self, encoded: Encoded) -> Result<RequestBuilder, Broken> {
+        let broken = |transport, text: String| Box::new(RawFailure::transport(Phase::Build, transport, text));
         let client = self
             .client()
             .map_err(|error| broken(Transport::Other, error.to_string()))?;
@@ -186,11 +183,19 @@ impl Provider for HttpProvider {
                     credential,
                 })
             };
-            *self
+            let found = *self
                 .window
                 .get_or_init(|| window::discover(&self.endpoint, server))
-                .await
+                .await;
+            self.as_learned(found)
         })
+    }
+
+    fn learn_window(&self, tokens: u64) {
+        self.learned.store(tokens, Ordering::Relaxed);
+        if let Some(file) = &self.endpoint.window_cache {
+            window_file::write(file, &self.endpoint.identity, tokens);
+        }
     }
 
     fn rebuild_transport(&self) {
@@ -214,10 +219,14 @@ fn patience(endpoint: &Endpoint, facts: &RequestFacts) -> Duration {
     configured.max(Duration::from_secs(floor))
 }
 
-fn header_value(name: &str, value: &str) -> Result<HeaderValue, RawFailure> {
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, Broken> {
     let fail = || {
         let text = format!("the value of the header {name} is not ASCII text");
-        RawFailure::transport(Phase::Build, Transport::HeaderNotAscii, text)
+        Box::new(RawFailure::transport(
+            Phase::Build,
+            Transport::HeaderNotAscii,
+            text,
+        ))
     };
     if !value.is_ascii() {
         return Err(fail());
@@ -225,223 +234,15 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, RawFailure> {
     HeaderValue::from_str(value).map_err(|_| fail())
 }
 
-fn cancelled() -> RawFailure {
-    RawFailure::transport(Phase::Body, Transport::Cancelled, "interrupted")
-}
-
-fn silence(phase: Phase, transport: Transport, patience: Duration) -> RawFailure {
-    RawFailure::transport(
-        phase,
-        transport,
-        format!("the server said nothing for {} s", patience.as_secs()),
-    )
-}
-
-/// Reads why a server said no.
-async fn refusal(mut response: Response) -> RawFailure {
-    let status = response.status().as_u16();
-    let headers: Vec<(String, String)> = response
-        .headers()
-        .iter()
-        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
-        .collect();
-    let mut body = Vec::new();
-    let read = async {
-        while let Ok(Some(chunk)) = response.chunk().await {
-            body.extend_from_slice(&chunk);
-            if body.len() >= BODY_LIMIT {
-                break;
-            }
-        }
-    };
-    // Whatever has come by then is what there is to say.
-    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, read).await;
-    body.truncate(BODY_LIMIT);
-    RawFailure::status(status, headers, String::from_utf8_lossy(&body))
-}
-
-async fn read_answer(
-    mut response: Response,
-    decoder: &mut dyn Decoder,
-    call: &Call<'_>,
-) -> Result<Completion, RawFailure> {
-    let mut start = Vec::new();
-    let (kind, more) = loop {
-        match next_chunk(&mut response, call.patience).await {
-            Ok(Some(chunk)) => start.extend_from_slice(&chunk),
-            Ok(None) => break (sniff(&start), false),
-            Err(raw) => return Err(raw),
-        }
-        match sniff(&start) {
-            Sniff::Unknown => {}
-            kind => break (kind, true),
-        }
-    };
-    match kind {
-        Sniff::Unknown => Err(RawFailure::invalid("the answer is empty", "")),
-        Sniff::Lines => {
-            let mut stream = Stream {
-                framer: Framer::default(),
-                decoder,
-                out: Vec::new(),
-                failed: None,
-            };
-            let ended = stream.read(&start, more.then_some(&mut response), call).await;
-            stream.conclude(ended, call)
-        }
-        Sniff::Json | Sniff::Markup => {
-            if more {
-                read_rest(&mut response, &mut start, call.patience).await?;
-            }
-            document(&start, kind, decoder, call)
-        }
-    }
-}
-
-async fn next_chunk(response: &mut Response, patience: Duration) -> Result<Option<bytes::Bytes>, RawFailure> {
-    match tokio::time::timeout(patience, response.chunk()).await {
-        Err(_) => Err(silence(Phase::Body, Transport::Stalled, patience)),
-        Ok(Err(error)) => Err(failure::of_transport(Phase::Body, error)),
-        Ok(Ok(chunk)) => Ok(chunk),
-    }
-}
-
-async fn read_rest(
-    response: &mut Response,
-    whole: &mut Vec<u8>,
-    patience: Duration,
-) -> Result<(), RawFailure> {
-    while let Some(chunk) = next_chunk(response, patience).await? {
-        whole.extend_from_slice(&chunk);
-        if whole.len() > DOCUMENT_LIMIT {
-            return Err(RawFailure::invalid("the answer is larger than 64 MiB", ""));
-        }
-    }
-    Ok(())
-}
-
-fn document(
-    bytes: &[u8],
-    kind: Sniff,
-    decoder: &mut dyn Decoder,
-    call: &Call<'_>,
-) -> Result<Completion, RawFailure> {
-    let text = String::from_utf8_lossy(bytes);
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if kind == Sniff::Markup {
-        return Err(RawFailure::invalid("the answer is a web page", text));
-    }
-    let mut out = Vec::new();
-    let result = decoder
-        .document(text, &mut out)
-        .and_then(|()| decoder.finish(&mut out));
-    out.into_iter().for_each(call.sink);
-    result.map_err(failure::of_wire)
-}
-
-/// An answer that is being streamed.
-struct Stream<'a> {
-    framer: Framer,
-    decoder: &'a mut dyn Decoder,
-    out: Vec<Delta>,
-    failed: Option<WireError>,
-}
-
-impl Stream<'_> {
-    async fn read(&mut self, start: &[u8], response: Option<&mut Response>, call: &Call<'_>) -> Ended {
-        self.push(start, call);
-        let Some(response) = response else {
-            return Ended::Whole;
-        };
-        while self.failed.is_none() {
-            // Reading on to the line's end lets the connection be used again.
-            let patience = if self.decoder.is_over() {
-                TAIL_TIMEOUT.min(call.patience)
-            } else {
-                call.patience
-            };
-            match next_chunk(response, patience).await {
-                Ok(Some(chunk)) => self.push(&chunk, call),
-                Ok(None) => break,
-                // The answer is all there; how the line ended is of no interest.
-                Err(_) if self.decoder.is_complete() => break,
-                Err(raw) => return Ended::Broken(raw),
-            }
-        }
-        Ended::Whole
-    }
-
-    fn push(&mut self, bytes: &[u8], call: &Call<'_>) {
-        let Self {
-            framer,
-            decoder,
-            out,
-            failed,
-        } = self;
-        framer.push(bytes, &mut |event| take(&mut **decoder, event, out, failed));
-        self.show(call);
-    }
-
-    fn conclude(mut self, ended: Ended, call: &Call<'_>) -> Result<Completion, RawFailure> {
-        let Self {
-            framer,
-            decoder,
-            out,
-            failed,
-        } = &mut self;
-        framer.finish(&mut |event| take(&mut **decoder, event, out, failed));
-        if let Some(error) = self.failed.take() {
-            self.show(call);
-            return Err(failure::of_wire(error));
-        }
-        if let Ended::Broken(raw) = ended
-            && !self.decoder.is_complete()
-        {
-            self.show(call);
-            return Err(raw);
-        }
-        let result = self.decoder.finish(&mut self.out);
-        self.show(call);
-        result.map_err(|error| self.explain(error))
-    }
-
-    /// An answer that is none may have been an error body without framing.
-    fn explain(&self, error: WireError) -> RawFailure {
-        let stray = self.framer.stray();
-        let stray = stray.trim();
-        match error {
-            WireError::Refused { .. } | WireError::Invalid { .. } => failure::of_wire(error),
-            WireError::Cut if stray.is_empty() => failure::of_wire(WireError::Cut),
-            WireError::Cut if sniff(stray.as_bytes()) == Sniff::Json => RawFailure::in_body(stray),
-            WireError::Cut if *self.decoder.partial().text == *"" && !self.decoder.is_complete() => {
-                RawFailure::invalid("the answer is no event stream", stray)
-            }
-            WireError::Cut => failure::of_wire(WireError::Cut),
-        }
-    }
-
-    fn show(&mut self, call: &Call<'_>) {
-        self.out.drain(..).for_each(call.sink);
-    }
-}
-
-fn take(decoder: &mut dyn Decoder, event: Event<'_>, out: &mut Vec<Delta>, failed: &mut Option<WireError>) {
-    if failed.is_none() {
-        *failed = decoder.event(event, out).err();
-    }
+fn cancelled() -> Broken {
+    Box::new(RawFailure::transport(
+        Phase::Body,
+        Transport::Cancelled,
+        "interrupted",
+    ))
 }
 
 /// The provider of an endpoint, as everyone else sees it.
 pub(crate) fn provider(endpoint: Endpoint, adapter: Box<dyn Adapter>) -> Arc<dyn Provider> {
-    install_once();
     Arc::new(HttpProvider::new(endpoint, adapter))
-}
-
-/// The TLS library insists on one process-wide choice wherever a part of it was not told its own.
-fn install_once() {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    INSTALLED.get_or_init(|| {
-        // Someone else's choice is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
 }

@@ -7,19 +7,28 @@
 //! knows what a call cost.
 
 mod address;
+mod answer;
+mod anthropic;
 mod cache;
 pub mod catalogue;
 mod chat;
+#[cfg(test)]
+mod conformance;
+mod effort;
 mod endpoint;
 mod facts;
 mod failure;
+mod gemini;
 mod http;
 mod images;
+mod listing;
 mod loose;
 mod params;
 mod pictures;
 pub mod pricing;
 pub mod resolve;
+mod responses;
+mod runs;
 mod scrub;
 #[cfg(test)]
 mod testing;
@@ -28,5 +37,7 @@ mod window;
 mod window_file;
 mod wire;
 
+pub use effort::{Effort, ParseEffortError};
 pub use endpoint::{Endpoint, connect, decode};
+pub use listing::{ListingError, models};
 pub use resolve::{ProviderRequest, ResolveError, resolve};

@@ -12,6 +12,8 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::wire::WireError;
+
 /// A text, or something else.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Loose<'a> {
@@ -145,6 +147,21 @@ pub(crate) fn is_error(document: &Value) -> bool {
                 || (present("message") && (present("code") || members.len() == 1))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// What to make of an event that has not the protocol's shape: an error in some
+/// envelope, something unknown, or nothing readable.
+pub(crate) fn refuse_or(json: &str, why: &'static str) -> Result<(), WireError> {
+    match read(json, |document: Value| is_error(&document)) {
+        Ok(true) => Err(WireError::Refused {
+            body: json.to_owned(),
+        }),
+        Ok(false) => Ok(()),
+        Err(_) => Err(WireError::Invalid {
+            why,
+            body: json.to_owned(),
+        }),
     }
 }
 

@@ -17,6 +17,7 @@ use talaria_types::{ApiMode, ModelIdentity};
 use crate::address;
 use crate::catalogue::Catalogue;
 use crate::catalogue::providers::{self, LoginMethod, ProviderRow};
+use crate::effort::Effort;
 use crate::endpoint::Endpoint;
 
 /// Without a byte for this long a far server's stream is given up.
@@ -57,6 +58,8 @@ pub struct ProviderRequest {
     pub images: PathBuf,
     /// A file of additional root certificates.
     pub ca_bundle: Option<PathBuf>,
+    /// `agent.reasoning_effort`.
+    pub effort: Option<Effort>,
     /// What is known about models; the shipped catalogue when absent.
     pub catalogue: Option<Arc<Catalogue>>,
 }
@@ -173,6 +176,7 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
         window_cache: request.window_cache.clone(),
         images: request.images.clone(),
         ca_bundle: request.ca_bundle.clone(),
+        effort: request.effort,
         catalogue: request.catalogue.clone().unwrap_or_else(Catalogue::shipped),
     })
 }

@@ -8,7 +8,7 @@ use crate::hint;
 /// One failed call, as facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind, by [`crate::classify`].
+    /// What kind, by [`classify`](crate::classify()).
     pub kind: ErrorKind,
     /// How far the call had come.
     pub phase: Phase,
@@ -81,6 +81,7 @@ pub enum Symptom {
 
 /// Numbers a failure's text states, in tokens unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// The model's window.
     pub window: Option<u64>,
@@ -89,12 +90,12 @@ pub struct Limits {
     /// The size of the refused prompt; a lower bound when the text says "at least".
     pub prompt: Option<u64>,
     /// The most bytes a body or an image may have.
-    #[serde(default)]
     pub bytes: Option<u64>,
 }
 
 /// What a refused request carried; rows look here before they take something out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RequestFacts {
     /// Signed thinking blocks.
     pub signed_thinking: bool,
@@ -111,13 +112,10 @@ pub struct RequestFacts {
     /// Its login is an OAuth one.
     pub oauth: bool,
     /// Which kind of login it is; decides which row refreshes it.
-    #[serde(default)]
     pub login: Login,
     /// It carried the long-context beta header.
-    #[serde(default)]
     pub long_context_beta: bool,
     /// Output tokens it asked for at most.
-    #[serde(default)]
     pub max_output: Option<u64>,
     /// Estimated prompt tokens.
     pub prompt_tokens: u64,
@@ -150,6 +148,7 @@ pub enum Login {
 
 /// What had arrived of an answer when its stream broke.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Partial {
     /// Text of the answer.
     pub text: String,

@@ -1,6 +1,6 @@
 //! What to do after a failure, decided on plain data.
 //!
-//! A [`Failure`] is what an adapter saw; [`classify`] gives it its
+//! A [`Failure`] is what an adapter saw; [`classify()`] gives it its
 //! [`ErrorKind`]; the rows of [`chain`] recognise it and name the cure as a
 //! [`Remedy`]; the [`Ledger`] counts how often each row fired, so that every
 //! sequence of failures ends. Nothing here performs a cure, waits, or knows the

@@ -72,6 +72,7 @@ impl Decision {
 
 /// What a row may know besides the failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Situation {
     /// Providers left in the fallback chain.
     pub fallbacks_left: u32,
@@ -88,10 +89,8 @@ pub struct Situation {
     /// Milliseconds of the turn's waiting that are left.
     pub patience_ms: u64,
     /// The repairs that already hold for this model; none of them is proposed again.
-    #[serde(default)]
     pub applied: Vec<Rewrite>,
     /// How many answers of this provider in a row stalled, over turns and this one included.
-    #[serde(default)]
     pub stalls: u32,
 }
 

@@ -16,7 +16,7 @@ pub struct RowDoc {
     pub doc: &'static str,
     /// How often it may fire.
     pub limit: String,
-    /// The kinds it looks at; empty for all, and for the rows of empty answers.
+    /// The kinds it looks at; empty for all.
     pub kinds: Vec<ErrorKind>,
     /// Real messages that lead to it, those without a row of their own left out.
     pub samples: Vec<&'static str>,
@@ -52,7 +52,7 @@ pub fn table() -> Vec<RowDoc> {
         name: row.name(),
         doc: row.doc(),
         limit: row.budget().to_string(),
-        kinds: Vec::new(),
+        kinds: vec![ErrorKind::EmptyAnswer],
         samples: Vec::new(),
     });
     chain.chain(empty).collect()

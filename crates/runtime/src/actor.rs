@@ -94,7 +94,7 @@ impl Session {
     }
 
     /// Another process may have gone on with the session since it was read.
-    fn catch_up(&mut self) -> Result<(), talaria_store::StoreError> {
+    pub(crate) fn catch_up(&mut self) -> Result<(), talaria_store::StoreError> {
         if !self.stored || self.exact {
             return Ok(());
         }

@@ -1,20 +1,27 @@
 //! What a process shares between its sessions.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use talaria_config::Loaded;
+use talaria_context::meter::Meter;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
-use talaria_tools::{Executor, Registry, ToolSession};
-use talaria_types::SessionId;
+use talaria_tools::{Executor, Registry, ToolSession, erase};
+use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
+use crate::bill::Bill;
 use crate::events::Sink;
+use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::{Model, Models};
+use crate::recall::Recall;
 use crate::record::Digester;
 use crate::session::Session;
+use crate::session_search::SessionSearch;
 use crate::{SessionHandle, actor, clock, setup};
 
 /// How an engine is run by its face.
@@ -46,6 +53,21 @@ pub(crate) struct Shared {
     pub(crate) chain: Vec<Arc<Model>>,
     /// What the person should know from the start.
     warnings: Vec<String>,
+    /// Models of side tasks, where the configuration names one.
+    auxiliary: BTreeMap<Task, Arc<Model>>,
+}
+
+impl Shared {
+    /// The model of a side task, when it is not the session's own.
+    pub(crate) fn auxiliary(&self, task: Task) -> Option<Arc<Model>> {
+        self.auxiliary.get(&task).cloned()
+    }
+
+    /// How long a side task may take.
+    pub(crate) fn auxiliary_timeout(&self, task: Task) -> Duration {
+        let config = self.loaded.config.auxiliary.get(task.as_str());
+        Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(120))
+    }
 }
 
 /// Which session is opened.
@@ -73,6 +95,12 @@ pub enum EngineError {
     /// The command line or the configuration asks for what is not there (exit code 2).
     #[error("{0}")]
     Usage(String),
+    /// What would be sent does not fit the model's window (exit code 6).
+    #[error("{0}")]
+    TooLarge(String),
+    /// Another process is at work on the session (exit code 1).
+    #[error("{0}")]
+    Busy(String),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,15 +112,21 @@ impl Engine {
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
-        let (chain, warnings) = setup::chain(&loaded)?;
-        let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
+        let (chain, mut warnings) = setup::chain(&loaded)?;
+        let auxiliary = setup::auxiliary(&loaded, &mut warnings);
+        let store: Arc<dyn SessionStore> =
+            Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        let mut registry = Registry::builtin();
+        registry.add("recall", erase(Recall { store: store.clone() }));
+        registry.add("session_search", erase(SessionSearch { store: store.clone() }));
         let shared = Shared {
             loaded,
             options,
-            store: Arc::new(store),
-            registry: Arc::new(Registry::builtin()),
+            store,
+            registry: Arc::new(registry),
             chain,
             warnings,
+            auxiliary,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -156,7 +190,12 @@ impl Engine {
     }
 
     /// A session without a past.
-    async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
+    pub(crate) async fn blank(
+        &self,
+        id: SessionId,
+        sink: Sink,
+        inbox: Arc<Inbox>,
+    ) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
         let models = Models::new(
@@ -170,6 +209,7 @@ impl Engine {
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
         let tools = shared.registry.specs(&selection);
+        let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let executor = Executor::new(shared.registry.clone(), selection, ToolSession::new(settings));
         Ok(Session {
@@ -185,8 +225,13 @@ impl Engine {
             executor,
             models,
             rewrites: Vec::new(),
-            last_prompt_tokens: 0,
-            unwritten: (0, talaria_types::Usage::default()),
+            kept_repairs: Vec::new(),
+            gauge: Gauge::new(&model, Meter::default()),
+            kept_meter: None,
+            warned: HashSet::new(),
+            side_usage: BTreeMap::new(),
+            unwritten: Bill::default(),
+            spent: Bill::default(),
             digester: Digester::default(),
             sink,
             inbox,
@@ -220,7 +265,9 @@ impl Session {
             .filter(|prompt| !prompt.is_empty());
         self.system = prompt.map(Arc::from);
         self.history = crate::prepare::live(self)?;
-        self.last_prompt_tokens = 0;
+        self.gauge.meter = self.stored_meter();
+        self.rewrites = self.stored_repairs();
+        self.kept_repairs.clone_from(&self.rewrites);
         self.executor.session().hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())

@@ -34,6 +34,11 @@ impl Sink {
         *self.place.lock().unwrap_or_else(PoisonError::into_inner) = (session, turn);
     }
 
+    /// The turn goes on under another id.
+    pub(crate) fn move_to(&self, session: SessionId) {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).0 = session;
+    }
+
     /// Tells one event. A face that has gone away misses it.
     pub(crate) fn tell(&self, event: Event) {
         if let Event::Warning { text } = &event {

@@ -3,7 +3,7 @@
 use talaria_recovery::Failure;
 use talaria_store::{StoreError, UsageRow};
 use talaria_turn::{Ending, Kind, Outcome};
-use talaria_types::{ErrorKind, ExitReason, RecoveryCount, TurnError, TurnResult};
+use talaria_types::{ErrorKind, ExitReason, RecoveryCount, Task, TurnError, TurnResult};
 
 use crate::clock;
 use crate::session::Session;
@@ -16,6 +16,8 @@ impl Session {
     pub(crate) fn finish(&mut self, ending: Ending) -> Result<TurnResult, StoreError> {
         self.keep(&ending);
         self.write_usage()?;
+        self.keep_meter()?;
+        self.keep_repairs()?;
         self.known_rows = self.store().session(&self.id)?.map_or(0, |row| row.message_count);
         Ok(self.result(&ending))
     }
@@ -30,35 +32,33 @@ impl Session {
             })
             .collect();
         self.rewrites.clone_from(&ending.rewrites);
-        if ending.tally.last_prompt_tokens > 0 {
-            self.last_prompt_tokens = ending.tally.last_prompt_tokens;
-        }
     }
 
     /// The turn's tokens, on the session's row.
     fn write_usage(&mut self) -> Result<(), StoreError> {
-        let (calls, usage) = std::mem::take(&mut self.unwritten);
-        if calls == 0 || !self.stored {
+        let bill = std::mem::take(&mut self.unwritten);
+        if bill.calls == 0 || !self.stored {
             return Ok(());
         }
         let identity = self.models.current().provider.identity();
         let row = UsageRow {
-            task: String::new(),
+            task: Task::Main.as_str().to_owned(),
             model: identity.model.clone(),
             billing: (
                 identity.provider.clone(),
                 identity.base_url.clone(),
                 String::new(),
             ),
-            calls,
-            usage,
-            cost_usd: None,
+            calls: bill.calls,
+            usage: bill.usage,
+            cost_usd: bill.usd(),
         };
         self.store().add_usage(&self.id, &row, clock::now())
     }
 
-    fn result(&self, ending: &Ending) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+    fn result(&mut self, ending: &Ending) -> TurnResult {
+        let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let told = told(&ending.outcome);
         TurnResult {
             final_response: told.text,
@@ -75,9 +75,9 @@ impl Session {
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: ending.tally.usage,
-            usage_by_task: std::collections::BTreeMap::default(),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: recoveries(ending),
             warnings: self.sink.take_warnings(),
         }
@@ -85,7 +85,8 @@ impl Session {
 
     /// The result of a turn that the store or its surroundings kept from running.
     pub(crate) fn failed_result(&mut self, error: TurnError) -> TurnResult {
-        let identity = self.models.current().provider.identity();
+        let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let interrupted = error.kind == ErrorKind::Interrupted;
         TurnResult {
             final_response: None,
@@ -106,9 +107,9 @@ impl Session {
             model: identity.model.clone(),
             provider: identity.provider.clone(),
             usage: talaria_types::Usage::default(),
-            usage_by_task: std::collections::BTreeMap::default(),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            usage_by_task: std::mem::take(&mut self.side_usage),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: Vec::new(),
             warnings: self.sink.take_warnings(),
         }

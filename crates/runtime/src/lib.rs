@@ -8,11 +8,16 @@
 //! turn again without a network.
 
 mod actor;
+mod bill;
+mod by_hand;
 mod clock;
 mod commands;
+mod compaction;
+mod cooldown;
 mod engine;
 mod events;
 mod finish;
+mod gauge;
 mod handle;
 mod host;
 mod inbox;
@@ -21,11 +26,16 @@ pub mod log;
 mod models;
 mod prepare;
 mod project;
+mod recall;
 mod record;
 pub mod replay;
 mod session;
+mod session_search;
 mod setup;
+mod summarise;
 mod turn_loop;
 
+pub use by_hand::Uncompressed;
 pub use engine::{Engine, EngineError, EngineOptions, Open};
 pub use handle::{Events, SessionHandle};
+pub use setup::chosen_model;

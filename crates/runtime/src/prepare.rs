@@ -24,19 +24,18 @@ impl Session {
     /// When the store cannot be read or written.
     pub(crate) async fn prepare(&mut self, content: Content) -> Result<Prepared, StoreError> {
         self.models.begin_turn();
+        self.gauge.begin_turn();
         let (model, window) = self.models.setup().await;
         self.answer_open_calls()?;
         self.ensure_prompt(window.tokens)?;
         self.ensure_row()?;
         let setup = Setup {
             system: self.system.clone().unwrap_or_default(),
-            note: None,
+            note: self.note(),
             tools: self.tools.clone(),
             model,
             max_calls: self.config().agent.max_turns,
-            may_compact: self.may_compact(),
             rewrites: self.rewrites.clone(),
-            last_prompt_tokens: self.last_prompt_tokens,
         };
         Ok(Prepared {
             setup,
@@ -52,18 +51,27 @@ impl Session {
         if self.system.as_ref().is_some_and(fits) {
             return Ok(());
         }
+        self.rebuild_prompt(window);
+        if self.stored {
+            let prompt = self.system.clone().unwrap_or_default();
+            self.store().set_system_prompt(&self.id, &prompt)?;
+            self.store()
+                .set_model(&self.id, &identity.model, &self.model_config())?;
+        }
+        Ok(())
+    }
+
+    /// Builds the prompt from what its files say now. Bytes that come out the
+    /// same stay the same.
+    pub(crate) fn rebuild_prompt(&mut self, window: u64) {
+        let identity = self.models.current().provider.identity().clone();
         let built = prompt::build(&project::prompt_parts(self, &identity, window));
         for warning in built.warnings {
             self.sink.warn(warning);
         }
-        let text: Arc<str> = built.text.into();
-        if self.stored {
-            self.store().set_system_prompt(&self.id, &text)?;
-            self.store()
-                .set_model(&self.id, &identity.model, &self.model_config())?;
+        if self.system.as_deref() != Some(built.text.as_str()) {
+            self.system = Some(built.text.into());
         }
-        self.system = Some(text);
-        Ok(())
     }
 
     /// ① The session's row, once its prompt exists.

@@ -55,6 +55,8 @@ pub(crate) enum Record {
         /// The person stopped it.
         interrupted: bool,
     },
+    /// The conversation was compressed, or could not be; the rest of the turn stands elsewhere.
+    Compacted,
     /// The next provider.
     Switched {
         /// What it is like, if there was one.

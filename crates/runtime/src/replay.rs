@@ -225,6 +225,8 @@ impl Player {
                 );
                 return Ok(Next::Over((!same).then_some(difference)));
             }
+            // What followed was run on another conversation; its requests are not this session's.
+            (Step::Compact(_), Record::Compacted) => return Ok(Next::Over(None)),
             (step, record) => {
                 let difference = format!(
                     "another step is taken\n  then: {}\n  now:  {}",

@@ -1,18 +1,18 @@
 //! One session: what it knows between turns.
 
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use talaria_config::Config;
-use talaria_store::{SessionStore, StoreError};
+use talaria_store::SessionStore;
 use talaria_tools::Executor;
-use talaria_turn::{Compacted, Talk};
-use talaria_types::{
-    Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Trigger, Usage,
-};
-use tokio_util::sync::CancellationToken;
+use talaria_turn::Talk;
+use talaria_types::{Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Usage};
 
+use crate::bill::Bill;
 use crate::engine::Shared;
 use crate::events::Sink;
+use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::Models;
 use crate::record::{Digester, RequestDigest};
@@ -39,10 +39,20 @@ pub(crate) struct Session {
     pub(crate) models: Models,
     /// Repairs of requests that were found to be needed.
     pub(crate) rewrites: Vec<Rewrite>,
-    /// Prompt tokens of the newest answer, in the provider's count.
-    pub(crate) last_prompt_tokens: u64,
-    /// The running turn's tokens, by call, not yet written to the row.
-    pub(crate) unwritten: (u64, Usage),
+    /// Those that are written down.
+    pub(crate) kept_repairs: Vec<Rewrite>,
+    /// How large the conversation is.
+    pub(crate) gauge: Gauge,
+    /// What was last written down of it.
+    pub(crate) kept_meter: Option<String>,
+    /// Warnings that are given once.
+    pub(crate) warned: HashSet<String>,
+    /// Tokens of the running turn's side tasks, by task.
+    pub(crate) side_usage: BTreeMap<String, Usage>,
+    /// What the running turn has cost, side tasks included.
+    pub(crate) spent: Bill,
+    /// The running turn's main calls, not yet written to the row.
+    pub(crate) unwritten: Bill,
     pub(crate) digester: Digester,
     pub(crate) sink: Sink,
     pub(crate) inbox: Arc<Inbox>,
@@ -89,7 +99,7 @@ impl Session {
 
     /// Whether a turn may compress by itself.
     pub(crate) fn may_compact(&self) -> bool {
-        false
+        self.config().compression.enabled
     }
 
     /// The digests of a request.
@@ -97,11 +107,11 @@ impl Session {
         self.digester.digest(request)
     }
 
-    /// Counts one call's tokens; they reach the row with the turn's end.
-    pub(crate) fn account(&mut self, usage: Usage) {
-        let (calls, sum) = &mut self.unwritten;
-        *calls += 1;
-        *sum += usage;
+    /// Counts one main call; it reaches the row with the turn's end.
+    pub(crate) fn account(&mut self, usage: Option<Usage>) {
+        let model = self.models.current().clone();
+        self.unwritten.add(&model, usage);
+        self.spent.add(&model, usage);
     }
 
     /// The live messages without their ids.
@@ -112,14 +122,5 @@ impl Session {
     /// The stored conversation, as a turn starts from it.
     pub(crate) fn talk(&self) -> Talk {
         Talk::stored(self.history.iter().cloned())
-    }
-
-    /// Compresses the conversation.
-    pub(crate) async fn compact(
-        &mut self,
-        _trigger: Trigger,
-        _cancel: &CancellationToken,
-    ) -> Result<Compacted, StoreError> {
-        Ok(Compacted::Nothing("this build does not compress".to_owned()))
     }
 }

@@ -1,12 +1,14 @@
 //! Turns a configuration into models and tool settings.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_config::{FallbackConfig, Loaded, env};
+use talaria_config::{AuxiliaryConfig, FallbackConfig, Loaded, env};
 use talaria_providers::{Endpoint, ProviderRequest, ResolveError, connect, resolve};
 use talaria_tools::{ToolSettings, approval};
+use talaria_types::{ModelIdentity, Task};
 
 use crate::EngineError;
 use crate::engine::Shared;
@@ -31,6 +33,70 @@ pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), E
     Ok((chain, warnings))
 }
 
+/// The models of side tasks that are not the chosen one.
+pub(crate) fn auxiliary(loaded: &Loaded, warnings: &mut Vec<String>) -> BTreeMap<Task, Arc<Model>> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    let mut models = BTreeMap::new();
+    for task in [Task::Compression] {
+        let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
+            continue;
+        };
+        let own = config.model.is_empty() && config.base_url.is_none() && config.provider.is_empty();
+        if own || (config.provider == "auto" && config.model.is_empty() && config.base_url.is_none()) {
+            continue;
+        }
+        match resolve(&side(loaded, config), &lookup) {
+            Ok(endpoint) => {
+                models.insert(task, model(endpoint));
+            }
+            Err(error) => warnings.push(format!("auxiliary.{} is not used: {error}", task.as_str())),
+        }
+    }
+    models
+}
+
+/// A side task's model: what it does not say is the chosen model's.
+fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
+    let main = chosen(loaded);
+    let elsewhere = config.base_url.is_some() || !matches!(config.provider.as_str(), "" | "auto" | "main");
+    let mut request = ProviderRequest {
+        model: (!config.model.is_empty())
+            .then(|| config.model.clone())
+            .or(main.model),
+        context_length: if config.model.is_empty() {
+            main.context_length
+        } else {
+            None
+        },
+        ..common(loaded)
+    };
+    if elsewhere {
+        request.provider = Some(config.provider.clone())
+            .filter(|provider| !matches!(provider.as_str(), "" | "auto" | "main"));
+        request.base_url.clone_from(&config.base_url);
+        request.api_key = config.api_key.clone();
+        complete(loaded, &mut request);
+    } else {
+        request.provider = main.provider;
+        request.base_url = main.base_url;
+        request.api_key = config.api_key.clone().or(main.api_key);
+        request.key_env = main.key_env;
+        request.api_mode = main.api_mode;
+    }
+    request
+}
+
+/// The model a turn would ask, for faces that only want to say so; opens nothing.
+///
+/// # Errors
+/// When there is no provider or no credential for it.
+pub fn chosen_model(loaded: &Loaded) -> Result<ModelIdentity, EngineError> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    resolve(&chosen(loaded), &lookup)
+        .map(|endpoint| endpoint.identity)
+        .map_err(unresolved)
+}
+
 fn unresolved(error: ResolveError) -> EngineError {
     match error {
         ResolveError::NoProvider | ResolveError::NoKey { .. } | ResolveError::NotLoggedIn { .. } => {
@@ -45,6 +111,7 @@ fn unresolved(error: ResolveError) -> EngineError {
 
 fn model(endpoint: Endpoint) -> Arc<Model> {
     Arc::new(Model {
+        catalogue: endpoint.catalogue.clone(),
         max_output: endpoint.max_output_tokens,
         takes_prefill: endpoint.takes_prefill(),
         provider: connect(endpoint),

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use talaria_recovery::{Failure, Situation};
+use talaria_recovery::{ErrorKind, Failure, Phase, Situation};
 use talaria_store::StoreError;
-use talaria_turn::{
-    CallModel, Compact, Compacted, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound,
-};
-use talaria_types::{Delta, Event, TurnId};
+use talaria_turn::{CallModel, Compact, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
+use talaria_types::{Completion, Delta, Event, FinishReason, ModelRequest, Task, Trigger, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
+use crate::compaction::Order;
 use crate::host::{HostParts, TurnHost};
 use crate::record::Record;
 use crate::session::Session;
@@ -52,7 +51,7 @@ impl<'a> Drive<'a> {
             step = match step {
                 Step::CallModel(call) => self.call_model(call).await,
                 Step::RunTools(run) => self.run_tools(run).await?,
-                Step::Compact(compact) => self.compact(compact).await,
+                Step::Compact(compact) => self.compact(compact).await?,
                 Step::SwitchProvider(switch) => {
                     let model = self.switch(switch.failure()).await;
                     self.record(Record::Switched { model: model.clone() });
@@ -124,6 +123,14 @@ impl<'a> Drive<'a> {
             return call.interrupt();
         }
         let request = call.request();
+        if call.may_shrink()
+            && let Some(trigger) = self.pressure(&call, &request).await
+        {
+            return call.too_large(trigger);
+        }
+        if let Some(text) = self.session.over_budget(self.session.gauge.in_flight()) {
+            return call.over_budget(text);
+        }
         let situation = self.situation(&call);
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
@@ -134,6 +141,7 @@ impl<'a> Drive<'a> {
         };
         let reply = model.provider.complete(&request, &forward, &self.cancel).await;
         self.account(&reply);
+        let reply = reply.and_then(|completion| self.believed(completion));
         let request = self.session.digest(&request);
         self.record(Record::Call {
             request,
@@ -144,13 +152,55 @@ impl<'a> Drive<'a> {
         call.answer(reply, &situation)
     }
 
+    /// An answer cut at its length to a prompt of which the server counted less than
+    /// half was made from half of the conversation: the server has cut it.
+    fn believed(&self, completion: Completion) -> Result<Completion, Failure> {
+        let counted = completion.usage.map_or(0, |usage| usage.prompt_tokens);
+        let sent = self.session.gauge.sent();
+        let cut =
+            completion.finish == FinishReason::Length && counted > 0 && sent > 2_000 && sent > 2 * counted;
+        if !cut {
+            return Ok(completion);
+        }
+        let text = format!(
+            "the server took only {counted} of about {sent} prompt tokens: its context is smaller than configured \
+             (num_ctx, or model.context_length)"
+        );
+        let mut failure = Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text);
+        failure.limits.window = Some(counted);
+        Err(failure)
+    }
+
+    /// Why the request is compressed before it is sent, if it is.
+    async fn pressure(&mut self, call: &CallModel, request: &ModelRequest) -> Option<Trigger> {
+        let (setup, _) = self.session.models().setup().await;
+        let first = call.state().tally().api_calls == 0;
+        let trigger = self.session.gauge.pressure(request, &setup.plan, first);
+        if let Some(text) = self.session.gauge.meter.pause_notice() {
+            self.session.sink().warn(text);
+        }
+        trigger.filter(|_| self.session.may_compact())
+    }
+
     /// Counts a call's tokens where they are kept.
-    fn account(&mut self, reply: &Result<talaria_types::Completion, Failure>) {
+    fn account(&mut self, reply: &Result<Completion, Failure>) {
         let usage = match reply {
             Ok(completion) => completion.usage,
             Err(failure) => failure.partial.as_ref().and_then(|partial| partial.usage),
         };
-        self.session.account(usage.unwrap_or_default());
+        self.session.account(usage);
+        self.session.sink().tell(Event::Usage {
+            task: Task::Main,
+            usage: usage.unwrap_or_default(),
+        });
+        match reply {
+            Ok(completion) => self.session.gauge.answered(completion.usage),
+            Err(failure) => {
+                if let Some(window) = failure.limits.window {
+                    self.session.models().current().provider.learn_window(window);
+                }
+            }
+        }
     }
 
     fn situation(&self, call: &CallModel) -> Situation {
@@ -204,12 +254,11 @@ impl<'a> Drive<'a> {
         Ok(run.answer(round))
     }
 
-    async fn compact(&mut self, compact: Compact) -> Step {
-        let compacted = match self.session.compact(compact.trigger(), &self.cancel).await {
-            Ok(compacted) => compacted,
-            Err(error) => Compacted::Nothing(error.to_string()),
-        };
-        compact.answer(compacted)
+    async fn compact(&mut self, compact: Compact) -> Result<Step, StoreError> {
+        let order = Order::automatic(compact.trigger());
+        let (compacted, _) = self.session.compact(&order, &self.cancel).await?;
+        self.record(Record::Compacted);
+        Ok(compact.answer(compacted))
     }
 
     async fn switch(&mut self, failure: &Failure) -> Option<talaria_turn::ModelSetup> {

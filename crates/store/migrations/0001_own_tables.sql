@@ -5,14 +5,15 @@ CREATE TABLE compactions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session_before TEXT NOT NULL,
     session_after TEXT NOT NULL,
-    kind TEXT NOT NULL,
     trigger TEXT NOT NULL,
     created_at REAL NOT NULL,
-    first_hidden INTEGER,
+    first_hidden INTEGER,           -- the originals that were hidden: the range and the list
     last_hidden INTEGER,
     source_ids TEXT NOT NULL,
-    rows_before TEXT NOT NULL,
-    copies TEXT NOT NULL,
+    rows_before TEXT NOT NULL,      -- the rows that were live, in order: what an undo brings back
+    copies TEXT NOT NULL,           -- {copy: origin} of the rows that were written
+    first_written INTEGER,          -- the range of the rows that were written
+    last_written INTEGER,
     summary_message_id INTEGER,
     summary TEXT NOT NULL,
     anchors TEXT NOT NULL,

@@ -64,6 +64,30 @@ pub enum StoreError {
         /// Why.
         why: &'static str,
     },
+    /// The session was compressed by somebody else meanwhile.
+    #[error("session {session} was compressed already and goes on as {tip}")]
+    AlreadyCompressed {
+        /// The session.
+        session: String,
+        /// Where it goes on.
+        tip: String,
+    },
+    /// There are not so many compressions to undo.
+    #[error("session {session} has {have} compressions to undo, not {wanted}")]
+    NothingToUndo {
+        /// The session.
+        session: String,
+        /// How many there are.
+        have: usize,
+        /// How many were to be undone.
+        wanted: usize,
+    },
+    /// The originals of a compression were erased.
+    #[error("the originals of session {session} were deleted, so the compression cannot be undone")]
+    OriginalsGone {
+        /// The session that held them.
+        session: String,
+    },
     /// Anything else SQLite says.
     #[error("database: {0}")]
     Sqlite(#[source] rusqlite::Error),

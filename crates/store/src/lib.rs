@@ -6,6 +6,8 @@
 //! the `active` and `compacted` flags of a message may change, and only the
 //! user's own `delete` and `prune` erase.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod images;
 mod mask;
@@ -16,12 +18,13 @@ mod store;
 
 pub use error::StoreError;
 pub use images::{image_path, store_image};
-pub use process::holder;
+pub use process::{holder, lock_holder};
 pub use rows::{
-    CallJournal, CallState, Hit, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, SearchQuery,
-    SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, UsageRow,
+    CallJournal, CallState, Compacted, CompactionFacts, CompactionRow, Hit, LeaseOutcome, ListFilter, Listed,
+    NewSession, Origin, RecordRow, Rotation, RotationIds, SearchQuery, SearchResults, SessionRow,
+    SessionTotals, StoreStats, TurnRecord, Undone, UsageRow,
 };
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteStore, care};
 pub use store::SessionStore;
 
 /// The result of a store call.

@@ -6,14 +6,24 @@
 /// Names this process as a holder: `pid:start:nonce`.
 pub fn holder() -> String {
     let pid = std::process::id();
+    format!("{pid}:{}:{}", start_time(pid).unwrap_or_default(), nonce())
+}
+
+/// Names this process as the holder of a compression lock, in the words Hermes writes.
+pub fn lock_holder() -> String {
+    let pid = std::process::id();
+    format!(
+        "pid={pid}:start={}:agent=talaria:nonce={}",
+        start_time(pid).unwrap_or_default(),
+        nonce()
+    )
+}
+
+fn nonce() -> String {
     let mut nonce = [0_u8; 4];
     // Without randomness two holders of one process would be taken for one, which is harmless.
     let _ = getrandom::fill(&mut nonce);
-    format!(
-        "{pid}:{}:{}",
-        start_time(pid).unwrap_or_default(),
-        crate::images::hex(&nonce)
-    )
+    crate::images::hex(&nonce)
 }
 
 /// Whether the process named by a holder lives.
@@ -78,8 +88,8 @@ mod tests {
 
     #[test]
     fn this_process_lives_and_an_older_one_with_its_id_does_not() {
-        let own = holder();
-        assert!(is_alive(&own));
+        assert!(is_alive(&holder()));
+        assert!(is_alive(&lock_holder()));
         let pid = std::process::id();
         assert!(!is_alive(&format!("{pid}:1:00000000")));
         assert!(is_alive(&format!("pid={pid}:tid=7:agent=x:nonce=12345678")));

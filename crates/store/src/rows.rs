@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use talaria_types::{Effect, Message, MessageId, SessionId, Timestamp, TurnId, Usage};
+use talaria_types::{Anchors, Effect, Message, MessageId, SessionId, Timestamp, Trigger, TurnId, Usage};
 
 /// A session that is about to exist.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,4 +272,122 @@ pub struct StoreStats {
     pub bytes: u64,
     /// Sessions by source.
     pub by_source: std::collections::BTreeMap<String, u64>,
+}
+
+/// A compression that is ready to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rotation {
+    /// The session that is compressed.
+    pub session: SessionId,
+    /// Messages of the running turn that have no rows yet; they are stored in `session` first.
+    pub pending: Vec<Arc<Message>>,
+    /// The session that goes on; `None` compresses in place.
+    pub child: Option<SessionId>,
+    /// The system prompt from now on.
+    pub system_prompt: String,
+    /// What a request starts from now, in order.
+    pub messages: Vec<Compacted>,
+    /// Which of `messages` holds the summary.
+    pub summary_at: Option<usize>,
+    /// What is remembered of the compression.
+    pub facts: CompactionFacts,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// A message of a compressed session, and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compacted {
+    /// The words; they may be shorter than those of the original.
+    pub message: Arc<Message>,
+    /// Its original.
+    pub origin: Origin,
+}
+
+/// The original of a compressed session's message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// There is none: a summary, a list of tasks.
+    New,
+    /// This row, or the row that it is a copy of.
+    Row(MessageId),
+    /// This one of [`Rotation::pending`].
+    Pending(usize),
+}
+
+/// What is remembered of a compression beside its rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompactionFacts {
+    /// What set it off.
+    pub trigger: Trigger,
+    /// The summary, anchors included.
+    pub summary: String,
+    /// The facts of the hidden part and the rows they stand in, as the anchor index has them.
+    pub anchor_index: Value,
+    /// How many of them are still in context.
+    pub anchors: Anchors,
+    /// Size before.
+    pub tokens_before: u64,
+    /// Size after.
+    pub tokens_after: u64,
+    /// Tokens of the summary calls.
+    pub usage: Usage,
+    /// Their price; null when unknown.
+    pub cost_usd: Option<f64>,
+    /// The model that summarised; null when none did.
+    pub model: Option<String>,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// What a compression wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RotationIds {
+    /// The session that goes on; the same one when it was compressed in place.
+    pub session: SessionId,
+    /// Rows of [`Rotation::pending`].
+    pub pending: Vec<MessageId>,
+    /// Rows of [`Rotation::messages`].
+    pub messages: Vec<MessageId>,
+    /// The row of `compactions`.
+    pub compaction: i64,
+    /// Messages that are no longer sent.
+    pub hidden: u64,
+    /// The title of the session that goes on.
+    pub title: Option<String>,
+}
+
+/// One row of `compactions`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompactionRow {
+    /// Rising over the store.
+    pub id: i64,
+    /// The session that was compressed.
+    pub session_before: SessionId,
+    /// The session that went on; the same when it was compressed in place.
+    pub session_after: SessionId,
+    /// When.
+    pub created_at: Timestamp,
+    /// The originals that were hidden, rising.
+    pub hidden: Vec<MessageId>,
+    /// The row that holds the summary.
+    pub summary_message: Option<MessageId>,
+    /// What is remembered beside.
+    #[serde(flatten)]
+    pub facts: CompactionFacts,
+    /// The session in which it was undone.
+    pub undone_by: Option<SessionId>,
+}
+
+/// What undoing a compression wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undone {
+    /// The new session.
+    pub session: SessionId,
+    /// The session that was the lineage's live end.
+    pub from: SessionId,
+    /// Rows of the new session.
+    pub messages: u64,
+    /// The compression that is undone.
+    pub compaction: CompactionRow,
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
 use crate::{
-    CallJournal, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, SearchQuery, SearchResults,
-    SessionRow, SessionTotals, StoreStats, TurnRecord, UsageRow,
+    CallJournal, CompactionRow, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, Rotation,
+    RotationIds, SearchQuery, SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, Undone,
+    UsageRow,
 };
 
 /// A store of sessions.
@@ -66,6 +67,31 @@ pub trait SessionStore: Send + Sync {
     fn recall(&self, ids: &[MessageId]) -> Result<Vec<StoredMessage>>;
     /// Takes the newest `turns` user turns out of what is sent (`/undo`); gives how many rows.
     fn rewind(&self, session: &SessionId, turns: u32) -> Result<u64>;
+
+    // Compression
+
+    /// Writes a compression in one transaction: the pending rows, the end of the old session, the new one with
+    /// all that the old one's row says, its goal, its numbered title, its prompt and messages, and the record.
+    /// A session that somebody else compressed meanwhile is [`StoreError::AlreadyCompressed`](crate::StoreError).
+    fn rotate(&self, rotation: &Rotation) -> Result<RotationIds>;
+    /// The compressions of a lineage up to this session, oldest first, without those that were undone in it.
+    fn compactions(&self, session: &SessionId) -> Result<Vec<CompactionRow>>;
+    /// What a session would start from if the newest `steps` compressions of its lineage were undone.
+    fn originals(&self, session: &SessionId, steps: usize) -> Result<Vec<StoredMessage>>;
+    /// Writes [`originals`](Self::originals) as the new session, a child of the lineage's tip that continues nothing.
+    fn uncompress(&self, session: &SessionId, steps: usize, new: &NewSession) -> Result<Undone>;
+    /// Takes the lock on compressing a session until `until`; Hermes honours it and is honoured.
+    fn acquire_compression_lock(
+        &self,
+        session: &SessionId,
+        holder: &str,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<LeaseOutcome>;
+    /// Holds the lock longer; false when it is no longer held.
+    fn renew_compression_lock(&self, session: &SessionId, holder: &str, until: Timestamp) -> Result<bool>;
+    /// Gives the lock back.
+    fn release_compression_lock(&self, session: &SessionId, holder: &str) -> Result<()>;
 
     // The running turn
 

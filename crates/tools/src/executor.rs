@@ -316,9 +316,10 @@ fn copy_to_equals(
 /// The output of a call that failed with `error`.
 fn failed(name: &str, error: &ToolError) -> ToolOutput {
     let text = match error {
-        ToolError::Interrupted => {
-            format!("interrupted: {name} was stopped by the user before it had finished")
-        }
+        ToolError::Interrupted => format!(
+            "interrupted: {name} was stopped by the user before it had finished; look at what it did before \
+             calling it again"
+        ),
         other => other.to_string(),
     };
     ToolOutput {

@@ -45,7 +45,11 @@ const SECRET_FILES: &[&str] = &[
 
 /// Commands whose output is variables and their values.
 static ENVIRONMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[\s;&|(`])(?:env|printenv|set|export|declare|docker\s+inspect)(?:$|[\s;&|)`])|\.env\b|/environ\b").ok()
+    let command = "env|printenv|set|export|declare|docker[ \\t]+inspect";
+    Regex::new(&format!(
+        r"(?:^|[ \t\n;&|(`])(?:{command})(?:$|[ \t\n;&|)`])|[.]env(?:$|[^0-9A-Za-z_])|/environ(?:$|[^0-9A-Za-z_])"
+    ))
+    .ok()
 });
 
 impl Mask {
@@ -114,7 +118,8 @@ impl Mask {
     /// The output of a call with `args`.
     pub(crate) fn output(&self, mut output: ToolOutput, args: &Value) -> ToolOutput {
         let command = args["command"].as_str().unwrap_or_default();
-        let environment = ENVIRONMENT.as_ref().is_some_and(|words| words.is_match(command));
+        let environment =
+            !command.is_empty() && ENVIRONMENT.as_ref().is_some_and(|words| words.is_match(command));
         let mode = if environment { Mode::Everything } else { Mode::Code };
         match &mut output.content {
             Content::Text(text) => *text = self.result(text, mode),

@@ -97,12 +97,7 @@ impl ToolSession {
     /// A session of a user whose own folder is `user_home`.
     pub fn for_user(settings: ToolSettings, user_home: PathBuf) -> Arc<Self> {
         let mask = Mask::default();
-        mask.hide(
-            settings
-                .secret_env
-                .iter()
-                .filter_map(|name| std::env::var(name).ok()),
-        );
+        mask.hide(secret_values(&settings));
         Arc::new(Self {
             user_home,
             id: Mutex::new(settings.session_id.clone()),
@@ -222,14 +217,9 @@ impl ToolSession {
     }
 
     /// Hides `values`, the secrets this program was given, wherever they turn up in results.
-    /// Those of the variables named by [`ToolSettings::secret_env`] are hidden from the start.
+    /// Keys and tokens among the variables of [`ToolSettings::secret_env`] are hidden from the start.
     pub fn hide_secrets(&self, values: impl IntoIterator<Item = String>) {
-        let variables = self
-            .settings
-            .secret_env
-            .iter()
-            .filter_map(|name| std::env::var(name).ok());
-        self.mask.hide(variables.chain(values));
+        self.mask.hide(secret_values(&self.settings).chain(values));
     }
 
     pub(crate) fn mask(&self) -> &Mask {
@@ -253,6 +243,26 @@ impl ToolSession {
 /// What a panicking tool left behind is still whole: each guard covers one assignment or map access.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The values of the variables that are secrets themselves; others are only kept from commands,
+/// and hiding them would shred what tools say (the home folder is one).
+fn secret_values(settings: &ToolSettings) -> impl Iterator<Item = String> {
+    const SECRET: &[&str] = &[
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "CREDENTIALS",
+    ];
+    let names = settings
+        .secret_env
+        .iter()
+        .filter(|name| SECRET.iter().any(|end| name.ends_with(end)));
+    let values = names.filter_map(|name| std::env::var(name).ok());
+    values.filter(|value| !Path::new(value).is_absolute())
 }
 
 fn told_folder(result: &str) -> Option<PathBuf> {

@@ -22,6 +22,8 @@ task, or give the user your answer.]";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallModel {
     pub(crate) state: Box<State>,
+    /// Nothing can be taken out of it; it is sent as it is.
+    as_it_is: bool,
 }
 
 impl CallModel {
@@ -40,7 +42,23 @@ impl CallModel {
 
     /// Calls again within the same logical call; a budget was spent elsewhere.
     pub(crate) fn again(state: Box<State>) -> Step {
-        Step::CallModel(Self { state })
+        Step::CallModel(Self {
+            state,
+            as_it_is: false,
+        })
+    }
+
+    /// Calls with what cannot be made smaller.
+    pub(crate) fn as_it_is(state: Box<State>) -> Step {
+        Step::CallModel(Self {
+            state,
+            as_it_is: true,
+        })
+    }
+
+    /// Whether it may be compressed first.
+    pub fn may_shrink(&self) -> bool {
+        !self.as_it_is && !self.state.closing && self.state.budget.compactions > 0
     }
 
     /// What is asked.
@@ -73,9 +91,9 @@ impl CallModel {
         Step::Done(Ending::of(self.state, Outcome::SpendLimit { text }))
     }
 
-    /// What is about to be sent would not fit the window.
-    pub fn too_large(self) -> Step {
-        Compact::begin(self.state, Trigger::BeforeCall, None)
+    /// What is about to be sent is too large: it is compressed first.
+    pub fn too_large(self, trigger: Trigger) -> Step {
+        Compact::begin(self.state, trigger, None)
     }
 
     /// The person stopped the turn before the call was made.
@@ -94,8 +112,11 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
     }
     let visible = !completion.text.trim().is_empty();
     match completion.finish {
-        FinishReason::Refused => refused(state, &completion),
-        FinishReason::WindowExceeded => Compact::begin(state, Trigger::Overflow, None),
+        FinishReason::Refused => refused(state, &completion, situation),
+        FinishReason::WindowExceeded => {
+            let text = "the context window was full before the answer was complete";
+            failed(state, Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text), situation)
+        }
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_)
             if visible =>
@@ -170,20 +191,26 @@ fn replied(mut state: Box<State>, completion: Completion) -> Step {
     Step::Done(Ending::of(state, Outcome::Replied { text }))
 }
 
-/// The model or its provider declined; asking again would only cost.
-fn refused(mut state: Box<State>, completion: &Completion) -> Step {
-    state.talk.strike();
+/// The model or its provider declined. The same provider is not asked again;
+/// another one may be.
+fn refused(state: Box<State>, completion: &Completion, situation: &Situation) -> Step {
     let said = completion.text.trim();
-    let text = if said.is_empty() {
-        "The model's provider declined to answer this request (content filter).".to_owned()
+    let words = if said.is_empty() {
+        "the model's provider declined to answer this request (content filter)"
     } else {
-        said.to_owned()
+        said
     };
+    failed(state, Failure::new(ErrorKind::Refused, Phase::Answer, words), situation)
+}
+
+/// The refusal is the turn's end and has its row.
+fn declined(mut state: Box<State>, words: &str) -> Step {
+    state.talk.strike();
     state.talk.say(Message {
         finish_reason: Some("content_filter".to_owned()),
-        ..Message::assistant(text.clone())
+        ..Message::assistant(words)
     });
-    Step::Done(Ending::of(state, Outcome::Refused { text }))
+    Step::Done(Ending::of(state, Outcome::Refused { text: words.to_owned() }))
 }
 
 /// No visible text and no calls: the empty-answer chain decides.
@@ -217,7 +244,7 @@ fn nothing_said(mut state: Box<State>, completion: Completion, situation: &Situa
             prefill(&mut state, completion);
             CallModel::again(state)
         }
-        EmptyRemedy::Retry => CallModel::again(state),
+        EmptyRemedy::Retry => Wait::begin(state, decision.wait_ms),
         EmptyRemedy::SwitchProvider => SwitchProvider::begin(state, empty_failure()),
         EmptyRemedy::Explain => {
             let explanation = explain_empty(&state);
@@ -351,7 +378,13 @@ pub(crate) fn give_up(mut state: Box<State>, failure: Failure) -> Step {
         return grow_output::end_partial(state, "", why);
     }
     state.pieces.clear();
-    let outcome = if failure.kind == ErrorKind::ContextOverflow {
+    let too_large = matches!(
+        failure.kind,
+        ErrorKind::ContextOverflow | ErrorKind::PayloadTooLarge | ErrorKind::LongContextTier
+    );
+    let outcome = if failure.kind == ErrorKind::Refused {
+        return declined(state, &failure.message);
+    } else if too_large {
         Outcome::Overflow(Box::new(failure))
     } else {
         Outcome::Failed(Box::new(failure))

@@ -29,8 +29,6 @@ pub enum Compacted {
         system: Arc<str>,
         /// The note after it.
         note: Option<Arc<str>>,
-        /// Estimated size of the next request, in tokens.
-        tokens: u64,
     },
     /// Nothing was hidden; why, for the person.
     Nothing(String),
@@ -70,25 +68,21 @@ impl Compact {
             failure,
         } = self;
         match compacted {
-            Compacted::Done {
-                talk,
-                system,
-                note,
-                tokens,
-            } => {
+            Compacted::Done { talk, system, note } => {
                 state.talk = talk;
                 state.setup.system = system;
                 state.setup.note = note;
-                state.setup.last_prompt_tokens = tokens;
                 state.tally.compactions += 1;
-                CallModel::begin(state)
+                state.pieces.clear();
+                state.output_cap = None;
+                CallModel::again(state)
             }
             Compacted::Interrupted => Step::Done(Ending::of(state, Outcome::Interrupted { text: None })),
             Compacted::Nothing(why) => match trigger {
                 // The request was refused as it is; sending it again cannot help.
                 Trigger::Overflow => give_up(state, failure, &why),
                 Trigger::Preflight | Trigger::BeforeCall | Trigger::AfterTools | Trigger::Command => {
-                    CallModel::begin(state)
+                    CallModel::as_it_is(state)
                 }
             },
         }

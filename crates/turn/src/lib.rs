@@ -31,7 +31,6 @@ mod compact;
 mod ending;
 mod grow_output;
 mod join;
-mod preflight;
 mod refresh;
 mod run_tools;
 mod state;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use talaria_recovery::{ErrorKind, Failure, Phase};
-use talaria_types::{Message, MessageId, ToolCall, Trigger};
+use talaria_types::{Message, MessageId, ToolCall};
 
 use crate::budget::spend;
-use crate::{CallModel, Compact, Ending, Outcome, State, Step};
+use crate::{CallModel, Ending, Outcome, State, Step};
 
 /// Run the calls the model asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,10 +64,7 @@ impl RunTools {
             let failure = never_understood(&calls);
             return Step::Done(Ending::of(state, Outcome::Failed(Box::new(failure))));
         }
-        match state.compaction_due(Trigger::AfterTools) {
-            Some(trigger) => Compact::begin(state, trigger, None),
-            None => CallModel::begin(state),
-        }
+        CallModel::begin(state)
     }
 }
 

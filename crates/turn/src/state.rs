@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use talaria_context::compose;
 use talaria_context::meter::WindowPlan;
 use talaria_recovery::{Failure, Ledger};
-use talaria_types::{ModelRequest, Rewrite, Task, ToolChoice, ToolSpec, Trigger, Usage};
+use talaria_types::{ModelRequest, Rewrite, Task, ToolChoice, ToolSpec, Usage};
 
 use crate::{Budget, Talk};
 
@@ -24,12 +24,8 @@ pub struct Setup {
     pub model: ModelSetup,
     /// Model calls the turn may make.
     pub max_calls: u32,
-    /// Whether the turn may compress by itself.
-    pub may_compact: bool,
     /// Repairs that earlier turns of the session found to be needed.
     pub rewrites: Vec<Rewrite>,
-    /// Prompt tokens the provider counted for the newest answer of the session; 0 when unknown.
-    pub last_prompt_tokens: u64,
 }
 
 /// What a turn needs to know about the model it asks.
@@ -146,7 +142,6 @@ impl State {
         if let Some(usage) = usage {
             self.tally.usage += usage;
             self.tally.last_prompt_tokens = usage.prompt_tokens;
-            self.setup.last_prompt_tokens = usage.prompt_tokens;
         }
     }
 
@@ -183,11 +178,6 @@ impl State {
         if !self.setup.rewrites.contains(&rewrite) {
             self.setup.rewrites.push(rewrite);
         }
-    }
-
-    /// Why a compression is due before the next call, if it is.
-    pub(crate) fn compaction_due(&self, trigger: Trigger) -> Option<Trigger> {
-        crate::preflight::due(self, trigger)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use talaria_recovery::Ledger;
-use talaria_types::{Message, MessageId, Trigger};
+use talaria_types::{Message, MessageId};
 
 use crate::{
     Budget, CallModel, Compact, Ending, Notice, Refresh, RunTools, Setup, State, SwitchProvider, Talk, Tally,
@@ -46,10 +46,7 @@ pub fn begin(setup: Setup, mut talk: Talk, prompt: Message) -> Step {
         closing: false,
         earlier: None,
     });
-    match state.compaction_due(Trigger::Preflight) {
-        Some(trigger) => Compact::begin(state, trigger, None),
-        None => CallModel::begin(state),
-    }
+    CallModel::begin(state)
 }
 
 impl Step {

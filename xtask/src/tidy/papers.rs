@@ -21,7 +21,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
         match tree.text(path).map(|text| text.lines().count()) {
             None => findings.problem(format!("{path} is missing")),
             Some(lines) if lines > *most => {
-                findings.problem(format!("{path} has {lines} lines; at most {most}"))
+                findings.problem(format!("{path} has {lines} lines; at most {most}"));
             }
             Some(_) => {}
         }

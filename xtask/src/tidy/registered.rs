@@ -41,13 +41,13 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// The modules directly below a folder, without `mod` and `tests`.
+/// The modules directly below a folder, without `mod` and what only tests use.
 fn rows<'a>(tree: &'a Tree, folder: &str) -> Vec<&'a str> {
     let mut rows: Vec<&str> = tree
         .rust()
         .filter_map(|file| file.path.strip_prefix(folder)?.strip_prefix('/'))
         .filter_map(|rest| rest.split(['/', '.']).next())
-        .filter(|name| !matches!(*name, "mod" | "tests"))
+        .filter(|name| !matches!(*name, "mod" | "tests" | "testing"))
         .collect();
     rows.dedup();
     rows

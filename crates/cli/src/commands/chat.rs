@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Read};
 use std::os::fd::AsFd;
 
-use clap::{ArgMatches, Args};
+use clap::Args;
 
 use super::Row;
 use crate::args::{self, Root, TurnFlags};
@@ -21,7 +21,7 @@ pub(super) const ROW: Row = Row {
         let flags = chat.turn.over(root.turn);
         talk(
             place,
-            flags,
+            &flags,
             chat.query.or(root.oneshot),
             if chat.quiet { Manner::Quiet } else { Manner::Chat },
         )
@@ -49,17 +49,16 @@ pub(super) fn bare(place: &Place, root: Root) -> Outcome {
     } else {
         Manner::Chat
     };
-    talk(place, root.turn, root.oneshot, manner)
+    talk(place, &root.turn, root.oneshot, manner)
 }
 
-fn talk(place: &Place, flags: TurnFlags, prompt: Option<String>, manner: Manner) -> Outcome {
-    let (json, stream) = (flags.json, flags.stream_json);
+fn talk(place: &Place, flags: &TurnFlags, prompt: Option<String>, manner: Manner) -> Outcome {
     let outcome = attempt(place, flags, prompt, manner);
     if let Err(failure) = &outcome {
         let result = failure.as_result();
-        if json {
+        if flags.json {
             output::json(&result);
-        } else if stream {
+        } else if flags.stream_json {
             output::json(&serde_json::json!({
                 "type": "turn_finished", "result": result, "session_id": null, "turn_id": null, "seq": 1,
             }));
@@ -68,11 +67,11 @@ fn talk(place: &Place, flags: TurnFlags, prompt: Option<String>, manner: Manner)
     outcome
 }
 
-fn attempt(place: &Place, flags: TurnFlags, prompt: Option<String>, manner: Manner) -> Outcome {
+fn attempt(place: &Place, flags: &TurnFlags, prompt: Option<String>, manner: Manner) -> Outcome {
     let terminal = std::io::stdin().is_terminal();
     let structured = flags.json || flags.stream_json;
     if prompt.is_none() && terminal && !structured {
-        return face::converse(place, &flags);
+        return face::converse(place, flags);
     }
     let prompt = match prompt {
         Some(text) => with_piped(text)?,
@@ -82,7 +81,7 @@ fn attempt(place: &Place, flags: TurnFlags, prompt: Option<String>, manner: Mann
         return Err(Failure::usage("the prompt is empty")
             .hint("give one with -q TEXT or -z TEXT, or pipe it into standard input"));
     }
-    face::one_turn(place, &flags, Asked { prompt, manner })
+    face::one_turn(place, flags, Asked { prompt, manner })
 }
 
 /// The prompt from standard input.

@@ -1,7 +1,6 @@
 //! `doctor`: what would keep a turn from working, before it does.
 
 mod checks;
-mod provider;
 
 use clap::{ArgMatches, Args};
 use serde::Serialize;

@@ -2,6 +2,7 @@
 
 mod chat;
 mod completion;
+mod compress;
 mod config;
 mod db;
 mod demo;
@@ -14,6 +15,7 @@ mod replay;
 mod search;
 mod sessions;
 mod tools;
+mod uncompress;
 
 use std::ffi::OsString;
 
@@ -42,6 +44,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     sessions::ROW,
     search::ROW,
     recall::ROW,
+    compress::ROW,
+    uncompress::ROW,
     replay::ROW,
     config::ROW,
     model::ROW,
@@ -55,10 +59,10 @@ pub(crate) static COMMANDS: &[Row] = &[
 ];
 
 /// Runs what was typed; the exit code.
-pub(crate) fn run(typed: Vec<OsString>) -> u8 {
-    let is_turn = is_turn(&typed);
+pub(crate) fn run(typed: &[OsString]) -> u8 {
+    let is_turn = is_turn(typed);
     let wants_json = is_turn && typed.iter().any(|word| word == "--json");
-    let matches = match args::grammar().try_get_matches_from(&typed) {
+    let matches = match args::grammar().try_get_matches_from(typed) {
         Ok(matches) => matches,
         Err(error) => return not_understood(&error, wants_json),
     };
@@ -85,9 +89,11 @@ fn dispatch(matches: &ArgMatches) -> Outcome {
 
 /// Whether a turn is asked for rather than one of the other commands.
 fn is_turn(typed: &[OsString]) -> bool {
-    let other = |word: &OsString| COMMANDS.iter().any(|row| row.name != "chat" && word == row.name);
     let prompts = ["-z", "--oneshot", "-q", "--query", "chat"];
-    typed.iter().any(|word| prompts.iter().any(|known| word == known)) || !typed.iter().skip(1).any(other)
+    typed
+        .iter()
+        .skip(1)
+        .any(|word| prompts.iter().any(|known| word == known))
 }
 
 /// Help and version go to stdout; everything else is bad usage.

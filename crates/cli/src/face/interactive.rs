@@ -35,8 +35,8 @@ const ENGINES: [&str; 8] = [
 
 /// Talks until the person leaves.
 pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
-    let (engine, _) = opening::engine(place, flags, true)?;
     let open = opening::session(flags)?;
+    let (engine, _) = opening::engine(place, flags, true)?;
     let resumed = open != talaria_runtime::Open::New;
     let runtime = opening::runtime()?;
     let (mut session, signals) = runtime.block_on(async {

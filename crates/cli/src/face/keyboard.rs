@@ -59,9 +59,8 @@ fn read(lines: &mpsc::UnboundedSender<String>, over: &AtomicBool) {
         let fd = stdin.as_fd();
         let mut fds = [PollFd::new(&fd, PollFlags::IN)];
         match poll(&mut fds, Some(&NAP)) {
-            Ok(0) => continue,
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return,
         }
         let mut line = String::new();

@@ -12,6 +12,7 @@ mod view;
 
 pub(crate) use interactive::converse;
 pub(crate) use one_turn::one_turn;
+pub(crate) use opening::engine_for_commands;
 
 /// One prompt and how its turn is shown.
 pub(crate) struct Asked {

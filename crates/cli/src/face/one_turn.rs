@@ -24,8 +24,8 @@ const FAREWELL: Duration = Duration::from_millis(250);
 pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcome {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let interactive = terminal && asked.manner == Manner::Chat && !flags.stream_json;
-    let (engine, _loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
     let open = opening::session(flags)?;
+    let (engine, _loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
     let content = opening::content(place, asked.prompt, &flags.image)?;
     let runtime = opening::runtime()?;
     let outcome = runtime.block_on(async {

@@ -51,6 +51,13 @@ pub(super) fn engine(
     Ok((engine, loaded))
 }
 
+/// An engine for a command that is no conversation, and the runtime it works in.
+pub(crate) fn engine_for_commands(place: &Place, flags: &TurnFlags) -> Result<(Engine, Runtime), Failure> {
+    let runtime = runtime()?;
+    let (engine, _) = runtime.block_on(async { engine(place, flags, false) })?;
+    Ok((engine, runtime))
+}
+
 /// Which session the flags mean.
 pub(super) fn session(flags: &TurnFlags) -> Result<Open, Failure> {
     let named = flags

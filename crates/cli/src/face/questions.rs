@@ -102,12 +102,13 @@ fn consent(line: &str, may_always: bool) -> Option<ApprovalAnswer> {
 
 #[cfg(test)]
 mod tests {
+    use ApprovalAnswer::{Always, Deny, Once, Session};
+
     use super::*;
 
     #[test]
     fn only_a_clear_yes_is_consent() {
         let answers = ["o", "Yes", " session ", "a", "", "n", "what?"].map(|line| consent(line, true));
-        use ApprovalAnswer::{Always, Deny, Once, Session};
         assert_eq!(
             answers,
             [

@@ -59,14 +59,17 @@ fn into_parts(content: Content) -> Vec<Part> {
     }
 }
 
-/// Thinking is signed over the row it was produced in, so that of two joined rows
-/// only one row's can be sent: the later one's, whose calls wait for results.
+/// Signed blocks and items belong to the row they came with: a joined row's would be
+/// refused, so only the readable thoughts stay.
 fn join_reasoning(first: &Reasoning, second: &Reasoning) -> Reasoning {
-    let kept = if second.is_empty() { first } else { second };
+    let join = |first: &Option<String>, second: &Option<String>| match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}\n\n{second}")),
+        (Some(only), None) | (None, Some(only)) => Some(only.clone()),
+        (None, None) => None,
+    };
     Reasoning {
-        // Items hold the words of one of the two rows only; without them an
-        // adapter says the joined content.
-        message_items: None,
-        ..kept.clone()
+        text: join(&first.text, &second.text),
+        content: join(&first.content, &second.content),
+        ..Reasoning::default()
     }
 }

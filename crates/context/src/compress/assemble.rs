@@ -29,8 +29,8 @@ pub(super) struct Assembly<'a> {
     pub(super) tokens_before: u64,
 }
 
-pub(super) fn assemble(assembly: Assembly<'_>) -> Compressed {
-    let Assembly { rows, bounds, .. } = assembly;
+pub(super) fn assemble(assembly: &Assembly<'_>) -> Compressed {
+    let (rows, bounds) = (assembly.rows, assembly.bounds);
     let kept_tokens = bounds.tokens(rows, Fate::Head) + bounds.tokens(rows, Fate::Tail);
     let (summary, listed) = match &assembly.summary {
         None => (None, Index::default()),

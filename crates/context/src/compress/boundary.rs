@@ -125,10 +125,10 @@ pub(super) fn cuts(rows: &[Row], summary_at: Option<usize>, budget: &Budget, tai
         for fate in &mut fates[request.clone()] {
             *fate = Fate::Tail;
         }
-        if let Some(reply) = reply_before(rows, request.start, head_end) {
-            if rows[reply].tokens <= budget.tail() / 2 {
-                fates[reply] = Fate::Tail;
-            }
+        if let Some(reply) = reply_before(rows, request.start, head_end)
+            && rows[reply].tokens <= budget.tail() / 2
+        {
+            fates[reply] = Fate::Tail;
         }
     }
     let mut bounds = Bounds { fates };
@@ -182,11 +182,8 @@ fn tail_start(rows: &[Row], head_end: usize, budget: &Budget, tail: Tail) -> usi
     };
     let floor = floor_rows(rows.len() - head_end, budget, tail);
     let mut cut = walk(rows, head_end, ceiling, floor, tokens);
-    if cut == head_end {
-        // Everything fits the soft ceiling, so that nothing would be hidden.
-        cut = walk(rows, head_end, tokens, floor, tokens);
-    }
-    if cut == head_end {
+    if cut == head_end && tail == Tail::Strict {
+        // Something must go, although all of it is within the budget.
         cut = rows.len().saturating_sub(floor).max(head_end);
     }
     close_round(rows, cut, head_end)

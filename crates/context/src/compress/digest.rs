@@ -28,13 +28,13 @@ pub(super) fn digest(
     let longest = LONGEST.min(usize::try_from(tokens).unwrap_or(LONGEST).saturating_mul(4));
     let share = |percent: usize| longest * percent / 100;
     let users = said_by(record, Role::User);
-    if sections.get("Goal").is_empty() {
-        if let Some(first) = users.first() {
-            sections.set(
-                "Goal",
-                format!("The conversation began with: \"{}\"", clip(first, share(6))),
-            );
-        }
+    if sections.get("Goal").is_empty()
+        && let Some(first) = users.first()
+    {
+        sections.set(
+            "Goal",
+            format!("The conversation began with: \"{}\"", clip(first, share(6))),
+        );
     }
     let constraints = bullets(&anchors::constraints(record), share(10));
     let earlier = sections.get("Completed Actions").to_owned();

@@ -14,6 +14,7 @@ use super::rows::{Conversation, Row, text_of};
 use super::summarize::{self, Record, Slices};
 use super::{Budget, Compressed, Guidance, NothingToHide, WrittenBy};
 use crate::compose::compose;
+use crate::tokens::{Counter, quick};
 
 /// Hiding less than this is not worth a call.
 const SMALLEST_HIDDEN: u64 = 400;
@@ -50,13 +51,47 @@ pub enum Accepted {
 /// `history` is what the session would send, oldest first.
 pub fn plan(history: &[StoredMessage], budget: &Budget, guidance: Guidance) -> Result<Plan, NothingToHide> {
     let mut conversation = Conversation::read(history);
-    if conversation.rows.is_empty() {
+    if !conversation.says_something() {
         return Err(NothingToHide::Empty);
     }
     let tokens_before = history
         .iter()
-        .map(|row| crate::tokens::Counter::quick_message(&row.message))
+        .map(|row| Counter::quick_message(&row.message))
         .sum();
+    let mut bounds = shorten_and_cut(&mut conversation, budget);
+    let hidden = hidden_originally(&conversation.rows, &bounds);
+    let hides = bounds.count(Fate::Hidden) > 0 && hidden >= SMALLEST_HIDDEN;
+    let all = conversation.rows.len();
+    if !hides {
+        conversation = Conversation::whole(history);
+        bounds = shorten_and_cut(&mut conversation, budget);
+        // Without a summary there is no before and behind it.
+        bounds.fates.fill(Fate::Tail);
+    }
+    let plan = Plan {
+        conversation,
+        bounds,
+        budget: budget.clone(),
+        guidance,
+        tokens_before,
+        slices: Slices::new(hides),
+        draft: None,
+        record: OnceLock::new(),
+    };
+    let left = plan
+        .without_summary()
+        .map(|shortened| shortened.tokens_after + tokens_before / 10);
+    if left.is_none_or(|left| left < tokens_before) {
+        return Ok(plan);
+    }
+    Err(if hidden == 0 {
+        NothingToHide::AllProtected(all)
+    } else {
+        NothingToHide::TooLittle(hidden)
+    })
+}
+
+fn shorten_and_cut(conversation: &mut Conversation, budget: &Budget) -> Bounds {
     let (rows, at) = (&mut conversation.rows, conversation.summary_at);
     drop_duplicates(rows);
     let mut bounds = cuts(rows, at, budget, Tail::Generous);
@@ -66,30 +101,7 @@ pub fn plan(history: &[StoredMessage], budget: &Budget, guidance: Guidance) -> R
     shrink_to_fit(rows, &mut bounds, budget);
     shorten(rows, |index| !bounds.is(index, Fate::Tail));
     strip_old_images(rows, |index| !bounds.is(index, Fate::Hidden));
-
-    let hidden = bounds.tokens(rows, Fate::Hidden);
-    let hides = bounds.count(Fate::Hidden) > 0 && hidden_originally(rows, &bounds) >= SMALLEST_HIDDEN;
-    if !hides && !freed_enough(rows, tokens_before) {
-        return Err(match bounds.count(Fate::Hidden) {
-            0 => NothingToHide::AllProtected(rows.len()),
-            _ => NothingToHide::TooLittle(hidden),
-        });
-    }
-    let slices = Slices::none(hides);
-    let mut plan = Plan {
-        conversation,
-        bounds,
-        budget: budget.clone(),
-        guidance,
-        tokens_before,
-        slices,
-        draft: None,
-        record: OnceLock::new(),
-    };
-    if !hides {
-        plan.keep_everything();
-    }
-    Ok(plan)
+    bounds
 }
 
 /// What the hidden rows weighed before they were shortened.
@@ -98,14 +110,7 @@ fn hidden_originally(rows: &[Row], bounds: &Bounds) -> u64 {
         .iter()
         .enumerate()
         .filter(|(index, _)| bounds.is(*index, Fate::Hidden));
-    hidden
-        .map(|(_, row)| crate::tokens::Counter::quick_message(&row.original))
-        .sum()
-}
-
-fn freed_enough(rows: &[Row], before: u64) -> bool {
-    let after: u64 = rows.iter().map(|row| row.tokens).sum();
-    after + before / 10 < before
+    hidden.map(|(_, row)| Counter::quick_message(&row.original)).sum()
 }
 
 fn fits(rows: &[Row], bounds: &Bounds, budget: &Budget) -> bool {
@@ -167,10 +172,7 @@ impl Plan {
             .collect();
         let secret = talaria_redact::finds(&session.system)
             || rows.iter().any(|message| summarize::holds_secret(message));
-        let counted: u64 = rows
-            .iter()
-            .map(|row| crate::tokens::Counter::quick_message(row))
-            .sum();
+        let counted: u64 = rows.iter().map(|row| Counter::quick_message(row)).sum();
         let room = self
             .budget
             .own(self.budget.summariser_window as f64 * 0.9 - self.budget.overhead as f64);
@@ -224,7 +226,7 @@ impl Plan {
                 written_by: WrittenBy::Nobody,
                 ..self.assembly(&[])
             };
-            assemble(assembly)
+            assemble(&assembly)
         })
     }
 
@@ -251,11 +253,6 @@ impl Plan {
     /// Ids of the originals that would be hidden, oldest first.
     pub fn hidden(&self) -> Vec<MessageId> {
         self.hidden_rows().map(|row| row.origin).collect()
-    }
-
-    fn keep_everything(&mut self) {
-        // Without a summary there is no before and behind it.
-        self.bounds.fates.fill(Fate::Tail);
     }
 
     fn hidden_rows(&self) -> impl Iterator<Item = &Row> {
@@ -379,9 +376,9 @@ impl Plan {
             written_by: by,
             ..self.assembly(&found)
         };
-        let compressed = assemble(assembly);
+        let compressed = assemble(&assembly);
         let (before, after) = (compressed.tokens_before, compressed.tokens_after);
-        let summary = compressed.summary.as_deref().map_or(0, crate::tokens::quick);
+        let summary = compressed.summary.as_deref().map_or(0, quick);
         if after >= before || summary >= self.replaced_tokens() {
             return Err(Rejected::LongerThanReplaced { before, after });
         }

@@ -5,6 +5,7 @@
 //! alone the next time.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 use talaria_types::{Content, Message, Part, Role, ToolCall};
@@ -60,27 +61,26 @@ fn duplicate_key(message: &Message) -> Option<(usize, [u8; 8], [u8; 8])> {
 
 /// Shortens the rows that `is_old` names.
 pub(super) fn shorten(rows: &mut [Row], is_old: impl Fn(usize) -> bool) {
-    let mut round: Vec<ToolCall> = Vec::new();
-    for index in 0..rows.len() {
-        let message = std::sync::Arc::clone(&rows[index].message);
-        match message.role {
+    // The row that asked for the results, as it was: they are told by its calls.
+    let mut asking: Option<Arc<Message>> = None;
+    for (index, row) in rows.iter_mut().enumerate() {
+        match row.role() {
             Role::Assistant => {
-                // Results name calls as they were, so the round keeps them whole.
-                round.clone_from(&message.tool_calls);
-                if is_old(index) {
-                    if let Some(calls) = shorten_calls(&message.tool_calls) {
-                        rows[index].replace(Message {
-                            tool_calls: calls,
-                            ..Message::clone(&message)
-                        });
-                    }
+                let asked = Arc::clone(&row.message);
+                if let Some(calls) = is_old(index).then(|| shorten_calls(&asked.tool_calls)).flatten() {
+                    row.replace(Message {
+                        tool_calls: calls,
+                        ..Message::clone(&asked)
+                    });
                 }
+                asking = Some(asked);
             }
             Role::Tool if is_old(index) => {
-                if let Some(content) = shorten_result(&message, &round) {
-                    rows[index].replace(Message {
+                let round = asking.as_ref().map_or(&[][..], |asked| &asked.tool_calls);
+                if let Some(content) = shorten_result(&row.message, round) {
+                    row.replace(Message {
                         content,
-                        ..Message::clone(&message)
+                        ..Message::clone(&row.message)
                     });
                 }
             }
@@ -160,10 +160,9 @@ fn cut_strings(value: &mut Value) -> bool {
             text.push_str(ARGUMENT_CUT);
             true
         }
-        Value::Array(items) => items.iter_mut().fold(false, |cut, item| cut_strings(item) || cut),
-        Value::Object(members) => members
-            .values_mut()
-            .fold(false, |cut, item| cut_strings(item) || cut),
+        // All of them, not the first that is long.
+        Value::Array(items) => items.iter_mut().map(cut_strings).filter(|cut| *cut).count() > 0,
+        Value::Object(members) => members.values_mut().map(cut_strings).filter(|cut| *cut).count() > 0,
     }
 }
 

@@ -8,7 +8,7 @@ use super::strings::{
 };
 
 /// Fewer characters under the headings tell nothing.
-const SHORTEST: usize = 60;
+const SHORTEST: usize = 20;
 /// An answer without the headings must be at least this long to be taken as one section.
 const SHORTEST_FREE: usize = 200;
 /// The task is quoted up to this many characters; the request itself follows in full.
@@ -294,11 +294,12 @@ fn without_unknown_ids(text: &str, citable: &[MessageId]) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut from = 0;
     for (at, _) in text.match_indices("[m:") {
-        if let Some((id, end)) = id_at(text, at) {
-            if at >= from && citable.binary_search(&id).is_err() {
-                kept.push_str(text[from..at].trim_end_matches(' '));
-                from = end;
-            }
+        if let Some((id, end)) = id_at(text, at)
+            && at >= from
+            && citable.binary_search(&id).is_err()
+        {
+            kept.push_str(text[from..at].trim_end_matches(' '));
+            from = end;
         }
     }
     kept.push_str(&text[from..]);

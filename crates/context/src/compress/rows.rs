@@ -86,6 +86,27 @@ impl Conversation {
         read
     }
 
+    /// Reads the history with its summaries left in their rows, for a pass that
+    /// writes none.
+    pub(super) fn whole(history: &[StoredMessage]) -> Self {
+        let mut read = Self::default();
+        for (index, stored) in history
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.message.role != Role::System)
+        {
+            read.push(index, stored, Arc::clone(&stored.message));
+        }
+        read
+    }
+
+    /// Whether anything was said that can be sent.
+    pub(super) fn says_something(&self) -> bool {
+        let speaks =
+            |row: &Row| row.role() != Role::Tool && (!row.message.content.is_blank() || row.has_calls());
+        self.rows.iter().any(speaks)
+    }
+
     fn push(&mut self, index: usize, stored: &StoredMessage, message: Arc<Message>) {
         self.rows.push(Row {
             index,

@@ -398,7 +398,7 @@ struct Layout {
 }
 
 impl Slices {
-    pub(super) fn none(needed: bool) -> Self {
+    pub(super) fn new(needed: bool) -> Self {
         Self {
             needed,
             from: 0,
@@ -463,7 +463,7 @@ impl Slices {
         let rest = &record[self.from.min(record.len())..];
         let total = |level: usize| rest.iter().map(|row| row.size(level)).sum::<u64>();
         let level = (0..LEVELS.len())
-            .find(|level| total(*level) <= capacity * MOST_SLICES)
+            .find(|level| total(*level) <= capacity * (MOST_SLICES - 1))
             .unwrap_or(LEVELS.len() - 1);
         let left_out = self.left_out(record, level, capacity * MOST_SLICES);
         let mut end = self.from;

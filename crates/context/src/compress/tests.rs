@@ -111,6 +111,7 @@ fn summary(note: &str) -> String {
     let told = |heading: &&str| match *heading {
         "Active Task" => format!("## {heading}\nUser asked: \"carry on with the work\""),
         "Goal" => format!("## {heading}\nGoal of {note}."),
+        "Constraints & Preferences" => format!("## {heading}\nKeep answers short."),
         "Critical Context" => format!("## {heading}\n{note}"),
         _ => format!("## {heading}\nNone"),
     };

@@ -121,7 +121,10 @@ pub fn scan(text: &str) -> Vec<&'static str> {
     let normal = if text.is_ascii() {
         text.to_ascii_lowercase()
     } else {
-        text.nfkc().collect::<String>().to_ascii_lowercase()
+        text.nfkc()
+            .filter(|c| !is_invisible(*c))
+            .collect::<String>()
+            .to_ascii_lowercase()
     };
     let words = words(&normal);
     let phrases = PHRASES
@@ -190,18 +193,23 @@ fn follows(steps: &[&str], words: &[&str]) -> bool {
 }
 
 /// Marks that cannot be seen and change what is read: zero-width and direction.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{2062}'..='\u{2064}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
+}
+
+/// Whether such marks stand where they join nothing.
 fn hides(text: &str) -> bool {
     let mut before = ' ';
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let after = chars.peek().copied().unwrap_or(' ');
-        let invisible = matches!(
-            c,
-            '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{2062}'..='\u{2064}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        );
-        // An emoji joins its parts with U+200D; between letters it hides something.
-        let joins = c == '\u{200d}' && !before.is_alphanumeric() && !after.is_alphanumeric();
-        if invisible && !joins {
+        // Emoji and several scripts join and part their signs with these two;
+        // next to ASCII they only hide something.
+        let joins = matches!(c, '\u{200c}' | '\u{200d}') && !before.is_ascii() && !after.is_ascii();
+        if is_invisible(c) && !joins {
             return true;
         }
         before = c;

@@ -9,8 +9,8 @@ use talaria_llm::sse::Event;
 use talaria_recovery::Partial;
 use talaria_types::{Completion, Delta, FinishReason, Reasoning};
 
-use super::parse::{self, Call, Choice, Chunk, Function, Words};
-use crate::loose::{Loose, is_error, read};
+use super::parse::{self, Call, Choice, Chunk, Words};
+use crate::loose::{Loose, is_error, read, refuse_or};
 use crate::wire::{Decoder, WireError};
 
 /// One answer of Chat Completions.
@@ -139,7 +139,7 @@ impl ChatDecoder {
             self.call(call, out);
         }
         if let Some(function) = words.function_call {
-            self.function(None, None, Some(function), serde_json::Map::new(), out);
+            self.call(function.into(), out);
         }
     }
 
@@ -167,27 +167,17 @@ impl ChatDecoder {
     }
 
     fn call(&mut self, call: Call<'_>, out: &mut Vec<Delta>) {
-        let index = call.index.as_ref().and_then(Loose::number);
-        self.function(index, call.id, call.function, call.extra, out);
-    }
-
-    fn function(
-        &mut self,
-        index: Option<u64>,
-        id: Option<Loose<'_>>,
-        function: Option<Function<'_>>,
-        extra: serde_json::Map<String, Value>,
-        out: &mut Vec<Delta>,
-    ) {
-        let id = id.and_then(Loose::into_text);
-        let (name, arguments) = function.map_or((None, None), |function| (function.name, function.arguments));
+        let id = call.id.and_then(Loose::into_text);
+        let (name, arguments) = call
+            .function
+            .map_or((None, None), |function| (function.name, function.arguments));
         let arguments = arguments.and_then(Loose::into_text);
         let piece = CallPiece {
-            index,
+            index: call.index.as_ref().and_then(Loose::number),
             id: id.as_deref(),
             name: name.as_ref().and_then(Loose::text),
             arguments: arguments.as_deref(),
-            extra,
+            extra: call.extra,
         };
         self.answer.call(piece, out);
     }
@@ -272,20 +262,6 @@ impl Decoder for ChatDecoder {
     }
 }
 
-/// An event that is no chunk: an error in some envelope, or nothing readable.
-fn refuse_or(json: &str, why: &'static str) -> Result<(), WireError> {
-    match read(json, |document: Value| is_error(&document)) {
-        Ok(true) => Err(WireError::Refused {
-            body: json.to_owned(),
-        }),
-        Ok(false) => Ok(()),
-        Err(_) => Err(WireError::Invalid {
-            why,
-            body: json.to_owned(),
-        }),
-    }
-}
-
 fn detail_text(block: &Value) -> Option<&str> {
     block
         .get("text")
@@ -309,7 +285,7 @@ fn merge_details(blocks: &mut Vec<Value>, pieces: Vec<Value>) {
             match (key.as_str(), last.get_mut(&key), value) {
                 (_, _, Value::Null) => {}
                 ("text" | "summary" | "data", Some(Value::String(whole)), Value::String(more)) => {
-                    whole.push_str(&more)
+                    whole.push_str(&more);
                 }
                 (_, _, value) => {
                     last.insert(key, value);

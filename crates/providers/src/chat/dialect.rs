@@ -52,6 +52,8 @@ pub(crate) struct Dialect {
     pub(crate) tool_images: bool,
     /// Where cache marks are of use.
     pub(crate) marks: Marks,
+    /// It understands `reasoning_effort` for every model.
+    pub(crate) takes_effort: bool,
     /// The key goes bare into this header instead of `Authorization`.
     pub(crate) key_header: Option<&'static str>,
 }
@@ -68,6 +70,7 @@ const GENERIC: Dialect = Dialect {
     takes_prefill: false,
     tool_images: false,
     marks: Marks::Never,
+    takes_effort: false,
     key_header: None,
 };
 
@@ -96,6 +99,7 @@ const DIALECTS: &[Dialect] = &[
         name: "OpenRouter",
         providers: &["openrouter"],
         hosts: &["openrouter.ai"],
+        takes_effort: true,
         echo: Echo::Details,
         tool_images: true,
         marks: Marks::For(&["claude", "anthropic/", "kimi"]),

@@ -14,6 +14,7 @@ use talaria_types::{Message, ModelIdentity, ModelRequest, Part, Rewrite, Role, T
 use super::decode::ChatDecoder;
 use super::dialect::{self, Dialect, Echo};
 use crate::cache::PieceCache;
+use crate::effort::{Effort, thinks};
 use crate::endpoint::Endpoint;
 use crate::facts;
 use crate::params::{Params, output_bound, streams, write_json};
@@ -23,6 +24,9 @@ use crate::wire::{Adapter, Decoder, Encoded, Images, bearer};
 
 /// How many of the newest messages carry a cache mark, besides the system prompt.
 const MARKED_MESSAGES: usize = 3;
+
+/// Members of stored calls that belong to other protocols.
+const FOREIGN_MEMBERS: &[&str] = &["call_id", "response_item_id", "thoughtSignature"];
 
 /// Forms of one message in the cache.
 const PLAIN: u64 = 0;
@@ -35,6 +39,7 @@ pub(crate) struct ChatAdapter {
     identity: ModelIdentity,
     dialect: &'static Dialect,
     max_output: Option<u64>,
+    effort: Option<Effort>,
     /// Contents are lists of parts, so that a mark can come and go without changing other bytes.
     mark: Option<Value>,
     cache: Mutex<PieceCache>,
@@ -62,6 +67,7 @@ impl ChatAdapter {
             dialect,
             mark,
             max_output: endpoint.max_output_tokens,
+            effort: endpoint.effort,
             identity,
             cache: Mutex::default(),
         }
@@ -95,7 +101,7 @@ impl ChatAdapter {
             let form = if marked.contains(&at) { MARKED } else { PLAIN };
             let from = place;
             let write = |message: &Message, out: &mut Vec<u8>| {
-                write_message(message, form == MARKED, from, &style, out)
+                write_message(message, form == MARKED, from, &style, out);
             };
             separate(&mut first, body);
             if has_images(message) && !pictures.all_are_sent() {
@@ -134,6 +140,12 @@ impl Adapter for ChatAdapter {
         params.add("stream", streaming);
         if streaming && self.dialect.stream_options {
             params.add("stream_options", json!({"include_usage": true}));
+        }
+        if let Some(effort) = self
+            .effort
+            .filter(|_| self.dialect.takes_effort || thinks(&self.identity.model))
+        {
+            params.add("reasoning_effort", effort.word());
         }
         if let Some(tokens) = max_output {
             params.add(self.dialect.output_parameter, tokens);
@@ -401,7 +413,7 @@ fn tool_call(call: &talaria_types::ToolCall) -> Value {
         json!({"name": name, "arguments": object_text(&call.arguments)}),
     );
     for (key, value) in &call.extra {
-        if !wire.contains_key(key) && !key.starts_with('_') {
+        if !wire.contains_key(key) && !key.starts_with('_') && !FOREIGN_MEMBERS.contains(&key.as_str()) {
             wire.insert(key.clone(), value.clone());
         }
     }

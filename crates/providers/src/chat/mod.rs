@@ -8,4 +8,4 @@ pub(crate) mod dialect;
 mod encode;
 mod parse;
 
-pub(crate) use encode::ChatAdapter;
+pub(crate) use encode::{ChatAdapter, cache_mark};

@@ -78,6 +78,18 @@ pub(super) struct Function<'a> {
     pub(super) arguments: Option<Loose<'a>>,
 }
 
+impl<'a> From<Function<'a>> for Call<'a> {
+    fn from(function: Function<'a>) -> Self {
+        Self {
+            index: None,
+            id: None,
+            function: Some(function),
+            _type: None,
+            extra: Map::new(),
+        }
+    }
+}
+
 /// The tokens in the words of any server that speaks this protocol; none when
 /// they are not told (all zero, or a negative number for "unknown").
 pub(super) fn usage(told: &Value) -> Option<Usage> {

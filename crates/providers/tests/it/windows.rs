@@ -56,3 +56,18 @@ async fn a_found_window_is_kept_on_disk() {
     let window = connect(endpoint).context_window().await;
     assert_eq!((window.tokens, window.source), (16384, WindowSource::Cache));
 }
+
+#[tokio::test]
+async fn a_window_told_by_a_refusal_holds_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(Vec::new()).await;
+    let mut words = server.words();
+    words.context_length = Some(128_000);
+    words.window_cache = Some(folder.path().join("cache.yaml"));
+    let provider = connect(resolve(&words, &|_| None).unwrap());
+    provider.learn_window(40_000);
+    assert_eq!(provider.context_window().await.tokens, 40_000);
+    words.context_length = None;
+    let later = connect(resolve(&words, &|_| None).unwrap());
+    assert_eq!(later.context_window().await.tokens, 40_000);
+}

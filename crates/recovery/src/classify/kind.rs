@@ -187,7 +187,10 @@ fn by_status(status: u16, seen: &Seen<'_>) -> Verdict {
         402 => paid(seen),
         403 => first(FORBIDDEN, seen).unwrap_or((K::Auth, None)),
         404 => first(NOT_FOUND, seen).unwrap_or((K::Unknown, Some(Symptom::WrongAddress))),
-        408 => (K::Timeout, None),
+        // 499 is how proxies say that they gave up waiting for the server behind them.
+        408 | 499 => (K::Timeout, None),
+        // A conflict with another request; over when that is.
+        409 => wrong_request(seen).unwrap_or((K::ServerError, None)),
         413 => first(TOO_LARGE, seen).unwrap_or((K::PayloadTooLarge, None)),
         429 => too_many(seen),
         503 | 529 => first(AT_FAULT, seen).unwrap_or((K::Overloaded, long_overload(seen))),

@@ -3,7 +3,7 @@
 //! This is the only place where the text of an error is looked at. An adapter
 //! passes facts (status, headers, body, what the transport said) and nothing
 //! else, so that one body means the same from every wire. The tables of
-//! [`patterns`] say which words mean what; the order in which they are asked
+//! `patterns` say which words mean what; the order in which they are asked
 //! stands in `kind`.
 
 mod envelope;
@@ -27,6 +27,8 @@ use envelope::Envelope;
 const BODY: usize = 64 * 1024;
 /// What is looked at of a text, in characters: a sentence, not an echoed prompt.
 const READ: usize = 6_000;
+/// What is shown of a transport's or adapter's words, in characters.
+const SHOWN: usize = 2_000;
 
 /// What an adapter or the HTTP driver saw when a call failed: facts, no opinion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -225,15 +227,19 @@ fn words(raw: &RawFailure, envelope: &Envelope) -> String {
 
 /// What a person is told, never empty.
 fn message(raw: &RawFailure, envelope: &Envelope) -> String {
-    if let Some(message) = envelope.message() {
-        return message;
+    let own = envelope::shorten(raw.text.trim(), SHOWN);
+    // An answer that is none has no message of its own; the adapter says what is wrong with it.
+    if raw.transport == Some(Transport::Invalid) && !envelope.is_error && !own.is_empty() {
+        return match envelope.messages.first() {
+            Some(text) => format!("{own}: {}", envelope::shorten(text, 200)),
+            None => own,
+        };
     }
-    if !raw.text.trim().is_empty() {
-        return envelope::shorten(raw.text.trim(), 2_000);
-    }
-    match raw.status {
-        Some(status) => format!("the server answered {status} without a text"),
-        None => "the call failed without a text".to_owned(),
+    match (envelope.message(), raw.status) {
+        (Some(message), _) => message,
+        (None, _) if !own.is_empty() => own,
+        (None, Some(status)) => format!("the server answered {status} without a text"),
+        (None, None) => "the call failed without a text".to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! worth it is decided by the rows.
 
 use std::sync::LazyLock;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use regex::Regex;
 use serde_json::Value;
@@ -39,10 +39,8 @@ impl<'a> Headers<'a> {
 
     /// The server's own clock, else ours.
     fn now(&self, ours: Option<Timestamp>) -> Option<f64> {
-        let servers = self
-            .get("date")
-            .and_then(|date| httpdate::parse_http_date(date).ok());
-        servers.and_then(since_epoch).or(ours.map(|now| now.0))
+        let servers = self.get("date").and_then(http_date);
+        servers.or(ours.map(|now| now.0))
     }
 }
 
@@ -70,9 +68,7 @@ fn of_headers(headers: &Headers<'_>, now: Option<f64>) -> Option<u64> {
     let text = headers.get("retry-after")?;
     match text.parse::<f64>() {
         Ok(seconds) => millis(seconds * 1_000.0),
-        Err(_) => httpdate::parse_http_date(text)
-            .ok()
-            .and_then(since_epoch)
+        Err(_) => http_date(text)
             .and_then(|then| millis((then - now?) * 1_000.0))
             .or_else(|| of_text(&format!("retry after {}", text.to_lowercase()))),
     }
@@ -259,7 +255,9 @@ fn millis(ms: f64) -> Option<u64> {
         .and_then(|wait| u64::try_from(wait.as_millis()).ok())
 }
 
-fn since_epoch(moment: SystemTime) -> Option<f64> {
+/// A date of HTTP as seconds since the epoch.
+fn http_date(text: &str) -> Option<f64> {
+    let moment = httpdate::parse_http_date(text).ok()?;
     moment
         .duration_since(UNIX_EPOCH)
         .ok()

@@ -190,6 +190,19 @@ fn an_error_inside_of_a_successful_answer_is_of_its_class() {
     );
 }
 
+#[test]
+fn an_answer_that_is_none_says_what_is_wrong_with_it() {
+    let failure = classify(&RawFailure::invalid(
+        "the answer is no JSON",
+        "this is not an answer",
+    ));
+    assert_eq!(failure.message, "the answer is no JSON: this is not an answer");
+    assert_eq!(
+        classify(&RawFailure::invalid("the answer is empty", "")).message,
+        "the answer is empty"
+    );
+}
+
 #[rstest]
 #[case(Phase::Connect, Transport::Connect, ErrorKind::Timeout)]
 #[case(Phase::Connect, Transport::Dns, ErrorKind::Timeout)]

@@ -1,12 +1,14 @@
 //! Slash commands, one file each; the table is the list.
 
 mod branch;
+mod compress;
 mod help;
 mod new;
 mod resume;
 mod retry;
 mod status;
 mod title;
+mod uncompress;
 mod undo;
 
 use futures_util::future::BoxFuture;
@@ -43,6 +45,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     resume::COMMAND,
     branch::COMMAND,
     title::COMMAND,
+    compress::COMMAND,
+    uncompress::COMMAND,
     undo::COMMAND,
     retry::COMMAND,
     status::COMMAND,

@@ -23,6 +23,6 @@ fn status(session: &mut Session) -> Result<String, CommandError> {
         usage.prompt_tokens,
         usage.cache_read_tokens,
         usage.completion_tokens,
-        session.last_prompt_tokens,
+        session.gauge.meter.last_reported().unwrap_or_default(),
     ))
 }

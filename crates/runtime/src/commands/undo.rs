@@ -30,6 +30,6 @@ pub(super) fn rewind(session: &mut Session, turns: u32) -> Result<u64, CommandEr
     }
     let rows = session.store().rewind(&session.id, turns)?;
     session.history = prepare::live(session)?;
-    session.last_prompt_tokens = 0;
+    session.gauge.meter.change_model();
     Ok(rows)
 }

@@ -25,39 +25,14 @@ pub(crate) const TRIGGERS: [&str; 6] = [
 /// Key of `state_meta`: present while rows may be missing from the indexes.
 pub(crate) const STALE: &str = "talaria:search_index_stale";
 
-/// Parts of a message, and calls of one, whose words are taken out of their JSON; of longer lists the JSON is searched.
-const UNFOLDED: usize = 8;
-
 /// SQL for the text of a row that is searched: what was said, the tool, the calls.
 ///
-/// `at` is `new.`, `old.` or nothing. Structured content (a NUL and JSON) and
-/// calls that were written with `\u` escapes are searched by the words in them.
-/// Only scalar functions: FTS5 reads its content without virtual tables such as
-/// `json_tree`.
+/// `at` is `new.`, `old.` or nothing. Structured content stands behind a NUL, at
+/// which the index of three characters would stop; it is searched from its JSON on.
 pub(crate) fn searched(at: &str) -> String {
-    let json = format!("CAST(substr(CAST({at}content AS BLOB), 7) AS TEXT)");
-    let parts = unfolded(&json, &["text"]);
-    let calls = unfolded(
-        &format!("{at}tool_calls"),
-        &["function.name", "function.arguments"],
-    );
     format!(
-        "CASE WHEN substr({at}content, 1, 1) = '' THEN {parts} ELSE coalesce({at}content, '') END \
-         || ' ' || coalesce({at}tool_name, '') || ' ' || \
-         CASE WHEN instr({at}tool_calls, '\\u') > 0 THEN {calls} ELSE coalesce({at}tool_calls, '') END"
-    )
-}
-
-/// SQL for the texts at `members` of the elements of a JSON list, joined by spaces; the JSON itself where it is no short list.
-fn unfolded(json: &str, members: &[&str]) -> String {
-    let texts: Vec<String> = (0..UNFOLDED)
-        .flat_map(|index| members.iter().map(move |member| (index, member)))
-        .map(|(index, member)| format!("coalesce(json_extract({json}, '$[{index}].{member}') || ' ', '')"))
-        .collect();
-    format!(
-        "CASE WHEN json_valid({json}) AND json_type({json}) = 'array' AND json_array_length({json}) <= {UNFOLDED} \
-         THEN {} ELSE {json} END",
-        texts.join(" || ")
+        "CASE WHEN substr({at}content, 1, 1) = '' THEN CAST(substr(CAST({at}content AS BLOB), 7) AS TEXT) \
+         ELSE coalesce({at}content, '') END || ' ' || coalesce({at}tool_name, '') || ' ' || coalesce({at}tool_calls, '')"
     )
 }
 
@@ -156,13 +131,21 @@ fn drop_triggers(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Whether a failed write was refused by a damaged index rather than by a damaged table.
-pub(crate) fn refused(error: &rusqlite::Error) -> bool {
+/// Whether a failed write may have been refused by a damaged index.
+///
+/// FTS5 names damage in several ways, some of them only when the transaction is
+/// committed; whether it was the index shows when the write works without it.
+pub(crate) fn may_have_refused(error: &rusqlite::Error) -> bool {
     let rusqlite::Error::SqliteFailure(code, message) = error else {
         return false;
     };
     let words = message.as_deref().unwrap_or_default();
-    code.extended_code == rusqlite::ffi::SQLITE_CORRUPT_VTAB
-        || words.contains("fts5")
-        || words.contains("vtable constructor")
+    match code.code {
+        rusqlite::ErrorCode::DatabaseCorrupt => true,
+        // Rules of the tables name the table; those of the index's own tables do not.
+        rusqlite::ErrorCode::ConstraintViolation => {
+            !words.contains("FOREIGN KEY") && !words.contains("failed: ")
+        }
+        _ => words.contains("fts5") || words.contains("vtable constructor"),
+    }
 }

@@ -119,12 +119,31 @@ pub(crate) fn tip(connection: &Connection, id: &SessionId) -> Result<SessionId> 
 
 /// The sessions of a lineage from its first to `id`.
 pub(crate) fn ancestors(connection: &Connection, id: &SessionId) -> Result<Vec<SessionId>> {
-    let mut chain = vec![id.clone()];
+    Ok(segments(connection, id)?
+        .into_iter()
+        .map(|segment| segment.session)
+        .collect())
+}
+
+/// One session of a lineage.
+pub(crate) struct Segment {
+    /// The session.
+    pub(crate) session: SessionId,
+    /// The compression after it that was undone; it and what came later do not count here.
+    pub(crate) undone: Option<i64>,
+}
+
+/// The sessions of a lineage from its first to `id`, and where an undo cut one off.
+pub(crate) fn segments(connection: &Connection, id: &SessionId) -> Result<Vec<Segment>> {
+    let mut chain = vec![Segment {
+        session: id.clone(),
+        undone: None,
+    }];
     let mut seen = HashSet::from([id.clone()]);
     while chain.len() < LONGEST_CHAIN {
         let Some(last) = chain.last() else { break };
-        match continued(connection, last)? {
-            Some(parent) if seen.insert(parent.clone()) => chain.push(parent),
+        match continued(connection, &last.session)? {
+            Some(segment) if seen.insert(segment.session.clone()) => chain.push(segment),
             _ => break,
         }
     }
@@ -144,23 +163,24 @@ pub(crate) fn root(connection: &Connection, id: &SessionId) -> Result<SessionId>
 ///
 /// An undone compression goes on from the session that was compressed, although
 /// its parent is the compressed one.
-fn continued(connection: &Connection, id: &SessionId) -> Result<Option<SessionId>> {
+fn continued(connection: &Connection, id: &SessionId) -> Result<Option<Segment>> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT CASE WHEN parent.end_reason = 'compression' AND {CONTINUES} THEN parent.id END,
              CASE WHEN instr(coalesce(s.model_config, ''), '\"_undo_of\"') > 0 THEN s.model_config END
          FROM sessions s LEFT JOIN sessions parent ON parent.id = s.parent_session_id WHERE s.id = ?1"
     ))?;
-    let found = statement
-        .query_row([id.as_str()], |found| {
-            Ok((row::text(found, 0)?, row::json(found, 1)?))
-        })
-        .optional()?;
-    let Some((parent, config)) = found else {
+    let found = statement.query_row([id.as_str()], |found| {
+        Ok((row::text(found, 0)?, row::json(found, 1)?))
+    });
+    let Some((parent, config)) = found.optional()? else {
         return Ok(None);
     };
     let undone = config.and_then(|config| config.get("_undo_of").and_then(serde_json::Value::as_i64));
     let Some(undone) = undone else {
-        return Ok(parent.map(SessionId::new));
+        return Ok(parent.map(|parent| Segment {
+            session: SessionId::new(parent),
+            undone: None,
+        }));
     };
     let before = connection
         .prepare_cached(
@@ -169,7 +189,10 @@ fn continued(connection: &Connection, id: &SessionId) -> Result<Option<SessionId
         )?
         .query_row([undone], |row| row.get::<_, String>(0))
         .optional()?;
-    Ok(before.map(SessionId::new))
+    Ok(before.map(|before| Segment {
+        session: SessionId::new(before),
+        undone: Some(undone),
+    }))
 }
 
 /// The session used last.
@@ -193,18 +216,31 @@ pub(crate) fn newest(connection: &Connection, source: Option<&str>) -> Result<Op
     id.map(SessionId::new).map(|id| tip(connection, &id)).transpose()
 }
 
+/// SQL that is true for a session `{s}` that stands for a lineage in a listing.
+fn listed() -> String {
+    let continues = CONTINUES.replace("s.", "child.");
+    format!(
+        "(?1 IS NULL OR s.source = ?1) AND s.archived = 0 AND s.source NOT IN ('subagent', 'tool')
+         AND instr(coalesce(s.model_config, ''), '\"_delegate_from\"') = 0
+         AND NOT (s.end_reason IS 'compression' AND EXISTS (
+             SELECT 1 FROM sessions child WHERE child.parent_session_id = s.id AND {continues}))"
+    )
+}
+
+/// How many lineages a listing has.
+pub(crate) fn count(connection: &Connection, filter: &ListFilter) -> Result<u64> {
+    let mut statement =
+        connection.prepare_cached(&format!("SELECT count(*) FROM sessions s WHERE {}", listed()))?;
+    Ok(statement.query_row([&filter.source], |found| row::count(found, 0))?)
+}
+
 /// Lineages by their live ends, the one used last first.
 pub(crate) fn list(connection: &Connection, filter: &ListFilter) -> Result<Vec<Listed>> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT s.id, s.title, s.source, s.model, s.started_at,
              max(s.started_at, coalesce((SELECT max(m.timestamp) FROM messages m WHERE m.session_id = s.id), 0)) AS last_active
-         FROM sessions s
-         WHERE (?1 IS NULL OR s.source = ?1) AND s.archived = 0 AND s.source NOT IN ('subagent', 'tool')
-           AND instr(coalesce(s.model_config, ''), '\"_delegate_from\"') = 0
-           AND NOT (s.end_reason IS 'compression' AND EXISTS (
-               SELECT 1 FROM sessions child WHERE child.parent_session_id = s.id AND {}))
-         ORDER BY last_active DESC, s.rowid DESC LIMIT ?2 OFFSET ?3",
-        CONTINUES.replace("s.", "child.")
+         FROM sessions s WHERE {} ORDER BY last_active DESC, s.rowid DESC LIMIT ?2 OFFSET ?3",
+        listed()
     ))?;
     let limit = filter.limit.map_or(-1, row::to_column);
     let found = statement

@@ -1,6 +1,6 @@
 //! Rows of `messages`: appended, read back, copied, taken back.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde_json::Value;
 use talaria_types::{Content, Message, MessageId, Reasoning, Role, SessionId, StoredMessage, Timestamp};
 
-use super::{calls, content, lineage, row, sessions};
+use super::{calls, content, lineage, row, sessions, undo};
 use crate::Result;
 
 /// Seconds between the rows that one transaction copies, so that their times keep their order.
@@ -112,7 +112,9 @@ fn insert(
     ]);
     let id = match id {
         // Without its session the row has no place; say which one is missing.
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+        Err(rusqlite::Error::SqliteFailure(code, _))
+            if code.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY =>
+        {
             return Err(sessions::unknown(session));
         }
         id => id?,
@@ -355,19 +357,30 @@ pub(crate) fn recall(connection: &Connection, ids: &[MessageId]) -> Result<Vec<S
 
 /// What was said in a lineage, each message once and by its original; what the person took back is left out.
 pub(crate) fn full(connection: &Connection, session: &SessionId) -> Result<Vec<StoredMessage>> {
-    let mut seen = HashSet::new();
+    let chain = lineage::segments(connection, session)?;
+    let mut seen = undo::taken_back(connection, &chain)?;
     let mut messages = Vec::new();
-    for session in lineage::ancestors(connection, session)? {
-        for message in of_session(connection, &session, Which::Kept)? {
-            if !seen.insert(message.origin) {
-                continue;
-            }
-            if message.origin == message.id {
-                messages.push(message);
+    for segment in chain {
+        // The summary of a compression that was undone stands for nothing any more.
+        let undone = match segment.undone {
+            Some(undone) => undo::written(connection, std::slice::from_ref(&segment), undone)?,
+            None => Vec::new(),
+        };
+        for message in of_session(connection, &segment.session, Which::Kept)? {
+            let origin = message.origin;
+            if undone
+                .iter()
+                .any(|(first, last)| (*first..=*last).contains(&origin.0))
+                || !seen.insert(origin)
+            {
                 continue;
             }
             // A branch repeats rows of another lineage; they are shown by their originals.
-            let original = by_id(connection, message.origin)?;
+            let original = if origin == message.id {
+                None
+            } else {
+                by_id(connection, origin)?
+            };
             messages.push(original.unwrap_or(message));
         }
     }

@@ -6,18 +6,22 @@
 //! connection; [`SqliteStore`] only opens, locks, retries and sorts errors.
 
 mod calls;
+pub mod care;
 mod connection;
 mod content;
+mod erase;
 mod fts;
 mod gateway;
 mod journal;
 mod lineage;
 mod messages;
+mod rotate;
 mod row;
 mod schema;
 mod search;
 mod sessions;
 mod titles;
+mod undo;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -28,8 +32,9 @@ use serde_json::Value;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
 use crate::{
-    CallJournal, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, SearchQuery, SearchResults,
-    SessionRow, SessionStore, SessionTotals, StoreError, StoreStats, TurnRecord, UsageRow,
+    CallJournal, CompactionRow, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, Rotation,
+    RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError, StoreStats,
+    TurnRecord, Undone, UsageRow,
 };
 
 /// The store in `state.db`.
@@ -96,6 +101,11 @@ impl SqliteStore {
         &self.path
     }
 
+    /// The folder of the database; a database in memory has none.
+    fn home(&self) -> Option<&Path> {
+        if self.in_memory { None } else { self.path.parent() }
+    }
+
     /// Reads with the connection that does not wait for writers.
     fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let connection = if self.in_memory {
@@ -122,11 +132,18 @@ impl SqliteStore {
     fn write<T>(&self, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
         let mut connection = lock(&self.writer);
         let done = match transact(&mut connection, &body) {
-            Err(StoreError::Sqlite(error)) if fts::refused(&error) => {
-                tracing::warn!(%error, "the search index is damaged; rows are stored without it");
-                transact(&mut connection, &|connection| Ok(fts::silence(connection)?))
-                    .and_then(|()| transact(&mut connection, &body))
-                    .inspect(|_| self.warn("the search index is damaged; messages are stored but cannot be found until `db repair`"))
+            Err(StoreError::Sqlite(error)) if fts::may_have_refused(&error) => {
+                // In one transaction: when the index was not the reason, it is not switched off either.
+                let without_index = |connection: &Connection| {
+                    fts::silence(connection)?;
+                    body(connection)
+                };
+                transact(&mut connection, &without_index)
+                    .inspect(|_| {
+                        tracing::warn!(%error, "the search index is damaged; rows are stored without it");
+                        self.warn("the search index is damaged; messages are stored but cannot be found until `db repair`");
+                    })
+                    .map_err(|_| StoreError::Sqlite(error))
             }
             done => done,
         };
@@ -167,11 +184,18 @@ impl SqliteStore {
         {
             behind = Some(format!("the newest messages may be missing: {error}"));
         }
-        let mut results = self.read(|connection| search::search(connection, query, scope))?;
-        if self
+        let mut found = self.read(|connection| search::search(connection, query, scope));
+        if matches!(found, Err(StoreError::Damaged { .. })) {
+            // The index of pairs is our own and made from the rows, so it is simply made again.
+            self.write(search::pairs::recreate)?;
+            self.index_pairs()?;
+            found = self.read(|connection| search::search(connection, query, scope));
+        }
+        let mut results = found?;
+        let stale = self
             .read(|connection| sessions::meta(connection, fts::STALE))?
-            .is_some()
-        {
+            .is_some();
+        if stale {
             behind = Some(
                 "the search index is damaged and some messages cannot be found; run `db repair`".to_owned(),
             );
@@ -305,6 +329,43 @@ impl SessionStore for SqliteStore {
         self.write(|connection| messages::rewind(connection, session, turns))
     }
 
+    fn rotate(&self, rotation: &Rotation) -> Result<RotationIds> {
+        let pending = messages::encode_all(&rotation.pending, &self.images)?;
+        let ids = self.write(|connection| rotate::rotate(connection, rotation, &pending, &self.images))?;
+        self.index_when_due(ids.messages.last());
+        Ok(ids)
+    }
+
+    fn compactions(&self, session: &SessionId) -> Result<Vec<CompactionRow>> {
+        self.read(|connection| undo::compactions(connection, session))
+    }
+
+    fn originals(&self, session: &SessionId, steps: usize) -> Result<Vec<StoredMessage>> {
+        self.read(|connection| undo::originals(connection, session, steps))
+    }
+
+    fn uncompress(&self, session: &SessionId, steps: usize, new: &NewSession) -> Result<Undone> {
+        self.write(|connection| undo::uncompress(connection, session, steps, new, &self.images))
+    }
+
+    fn acquire_compression_lock(
+        &self,
+        session: &SessionId,
+        holder: &str,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<LeaseOutcome> {
+        self.write(|connection| rotate::acquire_lock(connection, session, holder, (now, until)))
+    }
+
+    fn renew_compression_lock(&self, session: &SessionId, holder: &str, until: Timestamp) -> Result<bool> {
+        self.write(|connection| rotate::renew_lock(connection, session, holder, until))
+    }
+
+    fn release_compression_lock(&self, session: &SessionId, holder: &str) -> Result<()> {
+        self.write(|connection| rotate::release_lock(connection, session, holder))
+    }
+
     fn journal(&self, entry: &CallJournal, at: Timestamp) -> Result<()> {
         self.write(|connection| journal::write(connection, entry, at))
     }
@@ -351,15 +412,23 @@ impl SessionStore for SqliteStore {
     }
 
     fn delete(&self, id: &SessionId) -> Result<()> {
-        self.write(|connection| sessions::delete(connection, id))
+        let erased = self.write(|connection| erase::delete(connection, id))?;
+        erase::remove_files(&erased, self.home(), &self.images);
+        Ok(())
     }
 
-    fn prune(&self, _before: Timestamp, _source: Option<&str>) -> Result<u64> {
-        Ok(0)
+    fn prune(&self, before: Timestamp, source: Option<&str>) -> Result<u64> {
+        let erased = self.write(|connection| erase::prune(connection, before, source))?;
+        erase::remove_files(&erased, self.home(), &self.images);
+        Ok(erased.sessions.len() as u64)
     }
 
     fn stats(&self) -> Result<StoreStats> {
-        Ok(StoreStats::default())
+        let stats = self.read(sessions::stats)?;
+        let bytes = std::fs::metadata(&self.path)
+            .map(|file| file.len())
+            .unwrap_or_default();
+        Ok(StoreStats { bytes, ..stats })
     }
 
     fn meta(&self, key: &str) -> Result<Option<String>> {

@@ -8,7 +8,7 @@ use talaria_types::{SessionId, Timestamp, Usage};
 
 use super::messages::{self, Copied};
 use super::{lineage, row, titles};
-use crate::{NewSession, Result, SessionRow, SessionTotals, StoreError, UsageRow};
+use crate::{ListFilter, NewSession, Result, SessionRow, SessionTotals, StoreError, StoreStats, UsageRow};
 
 /// Adds a session; of one that is there, only empty fields are filled.
 pub(crate) fn create(connection: &Connection, new: &NewSession) -> Result<()> {
@@ -296,12 +296,7 @@ pub(crate) fn branch(
         new.title = Some(titles::next(connection, title)?);
     }
     create(connection, &new)?;
-    connection.execute(
-        "UPDATE sessions SET (user_id, git_branch, git_repo_root, profile_name)
-             = (SELECT user_id, git_branch, git_repo_root, profile_name FROM sessions WHERE id = ?1)
-         WHERE id = ?2",
-        params![from.as_str(), new.id.as_str()],
-    )?;
+    copy_place(connection, from, &new.id)?;
     let live = messages::of_session(connection, from, messages::Which::Live)?;
     let copies: Vec<Copied> = live
         .into_iter()
@@ -312,6 +307,17 @@ pub(crate) fn branch(
         .collect();
     let ids = messages::write_copies(connection, &new.id, &copies, new.started_at, images)?;
     Ok(ids.len() as u64)
+}
+
+/// Gives a session what another one's row says of the person and the place.
+pub(crate) fn copy_place(connection: &Connection, from: &SessionId, to: &SessionId) -> Result<()> {
+    connection.execute(
+        "UPDATE sessions SET (user_id, git_branch, git_repo_root, profile_name)
+             = (SELECT user_id, git_branch, git_repo_root, profile_name FROM sessions WHERE id = ?1)
+         WHERE id = ?2",
+        params![from.as_str(), to.as_str()],
+    )?;
+    Ok(())
 }
 
 /// `new` as a child of `from` that continues nothing.
@@ -356,13 +362,21 @@ pub(crate) fn set_meta(connection: &Connection, key: &str, value: Option<&str>) 
     Ok(())
 }
 
-/// Erases a session with all that belongs to it, and the runs of subagents it started.
-pub(crate) fn delete(connection: &Connection, id: &SessionId) -> Result<()> {
-    connection.execute(
-        "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?1",
-        [id.as_str()],
-    )?;
-    connection.execute("DELETE FROM messages WHERE session_id = ?1", [id.as_str()])?;
-    connection.execute("DELETE FROM sessions WHERE id = ?1", [id.as_str()])?;
-    Ok(())
+/// Numbers of the whole store; the size of the file is not among them.
+pub(crate) fn stats(connection: &Connection) -> Result<StoreStats> {
+    let count = |sql: &str| connection.query_row(sql, [], |found| row::count(found, 0));
+    let mut statement = connection.prepare_cached("SELECT source, count(*) FROM sessions GROUP BY source")?;
+    let by_source = statement
+        .query_map([], |found| {
+            Ok((row::text(found, 0)?.unwrap_or_default(), row::count(found, 1)?))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let all = ListFilter::default();
+    Ok(StoreStats {
+        sessions: count("SELECT count(*) FROM sessions")?,
+        lineages: lineage::count(connection, &all)?,
+        messages: count("SELECT count(*) FROM messages")?,
+        bytes: 0,
+        by_source,
+    })
 }

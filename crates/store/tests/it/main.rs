@@ -1,7 +1,13 @@
 //! The store from outside.
 
 #[cfg(test)]
+mod care;
+#[cfg(test)]
 mod common;
+#[cfg(test)]
+mod compat;
+#[cfg(test)]
+mod rotation;
 #[cfg(test)]
 mod search;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::json;
 use talaria_store::{
     CallJournal, CallState, LeaseOutcome, SessionStore, StoreError, TurnRecord, UsageRow, holder,
@@ -291,4 +292,38 @@ fn an_undone_turn_is_not_sent_any_more() {
     assert_eq!(home.store.all(&session).unwrap().len(), 4);
     assert_eq!(home.store.session(&session).unwrap().unwrap().message_count, 2);
     assert_eq!(home.store.rewind(&session, 9).unwrap(), 2);
+}
+
+#[test]
+fn the_laws_of_every_store_hold() {
+    let home = Home::new();
+    talaria_store::conformance::all(&home.store).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = talaria_store::SqliteStore::open_in_memory(folder.path()).unwrap();
+    talaria_store::conformance::all(&store).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_text_comes_back_as_it_was(
+        said in proptest::collection::vec("\\PC{0,40}|[\0json:\\[\\]{}\"\u{4e00}-\u{4e10}]{0,12}|\0json:\\[\\]", 1..6),
+        arguments in "\\PC{0,30}",
+    ) {
+        thread_local! {
+            static HOME: Home = Home::new();
+        }
+        HOME.with(|home| {
+            let session = home.session(&format!("s{}", home.store.stats().unwrap().sessions));
+            let mut messages: Vec<Message> = said.iter().map(|text| Message::user(text.as_str())).collect();
+            messages.push(call("c", "tool", &arguments));
+            messages.push(Message::tool("c", "tool", said[0].as_str()));
+            home.say(&session, &messages);
+            let back: Vec<Message> =
+                home.store.live(&session).unwrap().iter().map(|stored| (*stored.message).clone()).collect();
+            prop_assert_eq!(back, messages);
+            Ok(())
+        })?;
+    }
 }

@@ -55,7 +55,7 @@ impl MockServer {
     /// Starts a server that also writes its requests to this file, one JSON object a line.
     pub fn start_with_log(scenario: Scenario, log: Option<&Path>) -> io::Result<MockServer> {
         let log = log.map(File::create).transpose()?;
-        let shared = Arc::new(Shared::new(scenario, log));
+        let shared = Arc::new(Shared::new(scenario, log, true));
         let (listener, address) = listen(0)?;
         let runtime = runtime()?;
         let serving = Arc::clone(&shared);
@@ -199,7 +199,8 @@ pub fn serve(scenario: Scenario, options: &ServeOptions<'_>, mut out: impl io::W
         .log
         .map(|path| File::options().create(true).append(true).open(path))
         .transpose()?;
-    let shared = Arc::new(Shared::new(scenario, log));
+    let is_watched = log.is_some();
+    let shared = Arc::new(Shared::new(scenario, log, is_watched));
     let (listener, address) = listen(options.port)?;
     let place = options
         .log

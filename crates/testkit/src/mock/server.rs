@@ -31,6 +31,9 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     log: Mutex<Option<File>>,
     connections: AtomicU64,
+    /// Every request is checked and remembered; a server that nobody asks afterwards does neither.
+    is_watching: bool,
+    is_logging: bool,
     pub(crate) stop: CancellationToken,
 }
 
@@ -54,11 +57,11 @@ struct Plan {
     index: Option<usize>,
     terms: Terms,
     prompt: u64,
-    sent: Option<Sent>,
 }
 
 impl Shared {
-    pub(crate) fn new(scenario: Scenario, log: Option<File>) -> Shared {
+    pub(crate) fn new(scenario: Scenario, log: Option<File>, is_watching: bool) -> Shared {
+        let is_logging = log.is_some();
         let state = State {
             scenario: Some(Arc::new(scenario)),
             ..State::default()
@@ -67,6 +70,8 @@ impl Shared {
             state: Mutex::new(state),
             log: Mutex::new(log),
             connections: AtomicU64::new(0),
+            is_watching,
+            is_logging,
             stop: CancellationToken::new(),
         }
     }
@@ -109,6 +114,7 @@ impl Shared {
                 rendered,
                 step,
                 record,
+                id,
                 api,
                 started,
             } = exchange;
@@ -116,7 +122,7 @@ impl Shared {
             let mut player = Player {
                 socket: &mut writer,
                 step: &step,
-                id: record.map_or(0, |at| at as u64 + 1),
+                id,
                 api,
             };
             let gone = tokio::select! {
@@ -161,41 +167,20 @@ impl Shared {
                 rendered,
                 step,
                 record: None,
+                id: 0,
                 api: None,
                 started,
             });
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let scenario = Arc::clone(state.scenario.as_ref()?);
         if scenario.toolless_main && matches!(call.task, TaskKind::Title | TaskKind::Side) {
             call.task = TaskKind::Main;
         }
         state.seq += 1;
-        let mut record = Recorded::of(&call, state.seq, &state.mark, connection);
-        record.times = Times {
-            read: now.as_secs_f64(),
-            ..Times::default()
-        };
-        let plan = if call.api.is_some() {
-            record.findings = state.findings(&call);
-            state.plan(&scenario, &call, &record.findings)
-        } else {
-            catalogue(&scenario, &call)
-        };
-        record.kind.clone_from(&plan.kind);
-        record.step = plan.index;
-        record.note.clone_from(&plan.step.note);
-        let rendered = render(&plan.step, &call, &plan.terms, plan.prompt, now.as_secs());
-        state.remember(plan.sent, rendered.status);
-        state.requests.push(record);
-        let at = state.requests.len() - 1;
-        Some(Exchange {
-            rendered,
-            step: plan.step,
-            record: Some(at),
-            api: call.api,
-            started,
-        })
+        let watched = self
+            .is_watching
+            .then(|| Recorded::of(&call, state.seq, &state.mark, connection));
+        Some(state.answer(&scenario, &call, watched, started))
     }
 
     fn end(&self, at: usize, played: &Played, started: Instant, gone: bool) {
@@ -216,10 +201,10 @@ impl Shared {
                 end,
                 ..record.times
             };
-            record.clone()
+            self.is_logging.then(|| record.clone())
         };
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = log.as_mut() {
+        if let (Some(file), Some(record)) = (log.as_mut(), record) {
             // A log that cannot be written must not change what the program under test is told.
             let _ = record.write(file);
         }
@@ -231,11 +216,57 @@ struct Exchange {
     step: Step,
     /// Where the request's record stands; control requests have none.
     record: Option<usize>,
+    /// The request's number.
+    id: u64,
     api: Option<crate::mock::request::Api>,
     started: Instant,
 }
 
 impl State {
+    /// The answer to a request; its record, when one is kept, is completed and stored.
+    fn answer(
+        &mut self,
+        scenario: &Scenario,
+        call: &ModelCall,
+        record: Option<Recorded>,
+        started: Instant,
+    ) -> Exchange {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let is_checked = call.api.is_some() && (record.is_some() || scenario.strict);
+        let findings = if is_checked {
+            self.findings(call)
+        } else {
+            Vec::new()
+        };
+        let plan = if call.api.is_some() {
+            self.plan(scenario, call, &findings)
+        } else {
+            catalogue(scenario, call)
+        };
+        let rendered = render(&plan.step, call, &plan.terms, plan.prompt, now.as_secs());
+        let id = self.seq;
+        let record = record.map(|mut record| {
+            if let (Some(api), TaskKind::Main, Some(body)) = (call.api, call.task, &call.body) {
+                self.remember(Sent::of(api, &call.key, body), rendered.status);
+            }
+            record.times.read = now.as_secs_f64();
+            record.kind = plan.kind;
+            record.step = plan.index;
+            record.note.clone_from(&plan.step.note);
+            record.findings = findings;
+            self.requests.push(record);
+            self.requests.len() - 1
+        });
+        Exchange {
+            rendered,
+            step: plan.step,
+            record,
+            id,
+            api: call.api,
+            started,
+        }
+    }
+
     /// The shape of a request, and whether it extends the one before.
     fn findings(&self, call: &ModelCall) -> Vec<String> {
         let Some(api) = call.api else { return Vec::new() };
@@ -247,11 +278,11 @@ impl State {
     }
 
     /// A request that was answered well is what the next one must extend; a refused one may be repaired.
-    fn remember(&mut self, sent: Option<Sent>, status: u16) {
-        match sent {
-            Some(sent) if status == 200 => self.prefixes.accept(sent),
-            Some(sent) => self.prefixes.forget(&sent),
-            None => {}
+    fn remember(&mut self, sent: Sent, status: u16) {
+        if status == 200 {
+            self.prefixes.accept(sent);
+        } else {
+            self.prefixes.forget(&sent);
         }
     }
 
@@ -260,9 +291,6 @@ impl State {
         if call.task == TaskKind::Summary {
             self.prefixes.forget_all();
         }
-        let api = call.api.unwrap_or(crate::mock::request::Api::Chat);
-        let sent = call.body.as_ref().filter(|_| call.task == TaskKind::Main);
-        let sent = sent.map(|body| Sent::of(api, &call.key, body));
         let terms = Terms {
             number: call.results,
             request: usize::try_from(self.seq).unwrap_or_default(),
@@ -275,11 +303,10 @@ impl State {
             index: None,
             terms,
             prompt: call.raw.len() as u64 / 4 + scenario.overhead_usage,
-            sent,
         };
         let shape = findings.iter().find(|finding| !finding.starts_with("prefix: "));
         if let (true, Some(finding)) = (scenario.strict, shape) {
-            let (status, body) = check::refusal(api, finding);
+            let (status, body) = check::refusal(call.api.unwrap_or(crate::mock::request::Api::Chat), finding);
             plan.kind = "strict".to_owned();
             plan.step = Step {
                 status: Some(status),
@@ -449,6 +476,5 @@ fn catalogue(scenario: &Scenario, call: &ModelCall) -> Plan {
         index: None,
         terms: Terms::default(),
         prompt: 0,
-        sent: None,
     }
 }

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use talaria_types::Effect;
+use tokio_util::sync::CancellationToken;
 
 use super::{blocking, io_text, thousands};
 use crate::files::text::{Text, is_binary, is_image};
@@ -106,7 +107,8 @@ impl Tool for ReadFile {
         cx: &'a ToolContext<'a>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         let session = Arc::clone(cx.session);
-        Box::pin(blocking(move || read(&session, &args)))
+        let cancel = cx.cancel.clone();
+        Box::pin(blocking(move || read(&session, &args, &cancel)))
     }
 
     fn parallel(&self, args: &Value) -> Parallel {
@@ -124,7 +126,7 @@ impl Tool for ReadFile {
     }
 }
 
-fn read(session: &ToolSession, args: &Args) -> Result<ToolOutput, ToolError> {
+fn read(session: &ToolSession, args: &Args, cancel: &CancellationToken) -> Result<ToolOutput, ToolError> {
     if args.path.trim().is_empty() {
         return Err(ToolError::BadArguments("path is empty".to_owned()));
     }
@@ -162,7 +164,16 @@ fn read(session: &ToolSession, args: &Args) -> Result<ToolOutput, ToolError> {
             },
         ));
     }
-    page(session, args, &path, &metadata, (first, lines))
+    let settings = session.settings();
+    let view = View {
+        first,
+        lines,
+        most: settings
+            .read_max_chars
+            .min(executor::result_chars(settings.window)),
+        cancel,
+    };
+    page(session, args, &path, &metadata, &view)
 }
 
 fn page(
@@ -170,10 +181,10 @@ fn page(
     args: &Args,
     path: &Path,
     metadata: &Metadata,
-    (first, lines): (u64, u64),
+    view: &View<'_>,
 ) -> Result<ToolOutput, ToolError> {
     let stamp = Stamp::of(metadata);
-    match session.reads().repeat(path, first, lines, stamp) {
+    match session.reads().repeat(path, view.first, view.lines, stamp) {
         Repeat::No => {}
         Repeat::Unchanged => return Ok(unchanged(args)),
         Repeat::Blocked => {
@@ -189,25 +200,17 @@ fn page(
     }
     let failed =
         |error: std::io::Error| ToolError::Failed(format!("{}: {}", path.display(), io_text(&error)));
-    let settings = session.settings();
-    let view = View {
-        first,
-        lines,
-        most: settings
-            .read_max_chars
-            .min(executor::result_chars(settings.window)),
-    };
     let seen = if metadata.len() > WHOLE {
-        stream(session.mask(), path, &view).map_err(failed)?
+        stream(session.mask(), path, view).map_err(failed)?
     } else {
         let bytes = std::fs::read(path).map_err(failed)?;
-        (!is_binary(path, &bytes)).then(|| whole(session.mask(), path, &bytes, &view))
+        (!is_binary(path, &bytes)).then(|| whole(session.mask(), path, &bytes, view))
     };
     let Some(mut seen) = seen else {
         return Ok(refuse(args, &binary(path, metadata)));
     };
     seen.file_size = metadata.len();
-    session.reads().viewed(path, first, lines, stamp);
+    session.reads().viewed(path, view.first, view.lines, stamp);
     let content = crate::tool::json_text(&seen);
     let brief = brief(args, &content);
     Ok(ToolOutput {
@@ -218,15 +221,16 @@ fn page(
 }
 
 /// Which part of a file is shown.
-struct View {
+struct View<'c> {
     /// From 1.
     first: u64,
     lines: u64,
     /// Characters at most.
     most: usize,
+    cancel: &'c CancellationToken,
 }
 
-impl View {
+impl View<'_> {
     /// As many of `lines`, which begin at the first line of the view, as fit.
     fn fill<'t>(&self, lines: impl Iterator<Item = &'t str>) -> (String, u64) {
         let mut content = String::new();
@@ -275,7 +279,7 @@ impl View {
 }
 
 /// The page of a file that is held in memory.
-fn whole(mask: &Mask, path: &Path, bytes: &[u8], view: &View) -> Page {
+fn whole(mask: &Mask, path: &Path, bytes: &[u8], view: &View<'_>) -> Page {
     let decoded = Text::decode(bytes);
     let lines: Vec<&str> = decoded.text.lines().collect();
     let start = usize::try_from(view.first - 1)
@@ -297,7 +301,7 @@ fn whole(mask: &Mask, path: &Path, bytes: &[u8], view: &View) -> Page {
 }
 
 /// The page of a file that is too large for memory; nothing when it is no text.
-fn stream(mask: &Mask, path: &Path, view: &View) -> std::io::Result<Option<Page>> {
+fn stream(mask: &Mask, path: &Path, view: &View<'_>) -> std::io::Result<Option<Page>> {
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path)?);
     if is_binary(path, reader.fill_buf()?) {
         return Ok(None);
@@ -305,6 +309,9 @@ fn stream(mask: &Mask, path: &Path, view: &View) -> std::io::Result<Option<Page>
     let mut lines: Vec<String> = Vec::new();
     let mut number = 0;
     while number < view.first + view.lines {
+        if view.cancel.is_cancelled() {
+            return Err(std::io::Error::other("interrupted"));
+        }
         let Some(line) = next_line(&mut reader)? else {
             break;
         };

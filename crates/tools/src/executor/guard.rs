@@ -84,9 +84,11 @@ impl Guard {
                 .then(|| self.no_progress(call, hash))
                 .flatten();
         }
+        let polled = self.exact.get(&call.key).is_some_and(|(_, last)| *last != hash);
         let exact = repeat(&mut self.exact, &call.key, hash);
         let tool = self.tools.entry(call.name.clone()).or_default();
-        *tool += 1;
+        // The same call with another failure than before follows something that moves.
+        *tool += u32::from(!polled);
         let tool = *tool;
         let name = &call.name;
         if self.hard_stop && tool >= TOOL_STOP {

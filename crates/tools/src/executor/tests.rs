@@ -368,11 +368,28 @@ async fn without_the_hard_stop_a_loop_is_only_warned_of() {
 #[tokio::test]
 async fn polling_with_changing_output_is_no_loop() {
     let stage = stage(|settings| settings.hard_stop = true);
-    for _ in 0..2 {
+    for _ in 0..12 {
         let (result, halt) = stage.one("poll").await;
-        assert!(!text(&result).contains("repeated_exact"), "{}", text(&result));
+        assert!(!text(&result).contains("loop"), "{}", text(&result));
         assert_eq!(halt, None);
     }
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_whatever_is_tried_is_warned_of_and_stopped() {
+    let stage = stage(|settings| settings.hard_stop = true);
+    let mut halts = Vec::new();
+    for n in 0..8 {
+        let batch = stage
+            .run(&[call("c", "probe", json!({"act": "fail", "n": n}))])
+            .await;
+        assert_eq!(
+            text(&batch.results[0]).contains("same_tool_failure_warning"),
+            n >= 2
+        );
+        halts.push(batch.halt.is_some());
+    }
+    assert_eq!(halts, [false, false, false, false, false, false, false, true]);
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ fn mark(rest: usize) -> String {
 }
 
 static MARK: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r" ⟪line cut by read_file, \d+ more characters⟫").ok());
+    LazyLock::new(|| Regex::new(r" ⟪line cut by read_file, [0-9]+ more characters⟫").ok());
 
 fn has_mark(text: &str) -> bool {
     MARK.as_ref().is_some_and(|mark| mark.is_match(text))

@@ -5,8 +5,8 @@ use super::*;
 
 fn session() -> Arc<ToolSession> {
     ToolSession::for_user(
-        ToolSettings::for_folder("/home/u/.hermes", "/work/p"),
-        "/home/u".into(),
+        ToolSettings::for_folder("/users/u/.hermes", "/project"),
+        "/users/u".into(),
     )
 }
 
@@ -18,13 +18,13 @@ fn result(tool: &str, text: impl std::fmt::Display) -> Arc<Message> {
 fn paths_are_made_absolute_without_dots() {
     let session = session();
     for (path, full) in [
-        ("a/b", "/work/p/a/b"),
-        ("./a/../b", "/work/p/b"),
+        ("a/b", "/project/a/b"),
+        ("./a/../b", "/project/b"),
         ("../../../x", "/x"),
         ("/etc/../x", "/x"),
-        ("~", "/home/u"),
-        ("~/n", "/home/u/n"),
-        (".", "/work/p"),
+        ("~", "/users/u"),
+        ("~/n", "/users/u/n"),
+        (".", "/project"),
     ] {
         assert_eq!(session.absolute(Path::new(path)), Path::new(full), "{path}");
     }
@@ -112,4 +112,21 @@ fn nothing_is_carried_over_when_all_is_done() {
         status: "cancelled".into(),
     }]);
     assert_eq!(session.todo_snapshot(), None);
+}
+
+#[test]
+fn settings_that_are_kept_from_commands_are_not_hidden_in_results() {
+    let mut settings = ToolSettings::for_folder("/users/u/.hermes", "/project");
+    // Any variable that is always there stands for one of the program's own.
+    settings.secret_env = vec!["PATH".to_owned()];
+    let session = ToolSession::new(settings);
+    let path = std::env::var("PATH").unwrap();
+    assert_eq!(session.mask().text(&path, crate::mask::Mode::Code), path);
+    session.hide_secrets(["word-of-a-server".to_owned()]);
+    assert_eq!(
+        session
+            .mask()
+            .text("a word-of-a-server b", crate::mask::Mode::Code),
+        "a *** b"
+    );
 }

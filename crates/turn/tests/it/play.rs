@@ -225,9 +225,7 @@ pub(crate) fn setup() -> Setup {
         tools: Arc::from([]),
         model: model(),
         max_calls: 90,
-        may_compact: false,
         rewrites: Vec::new(),
-        last_prompt_tokens: 0,
     }
 }
 

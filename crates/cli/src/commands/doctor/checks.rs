@@ -91,10 +91,18 @@ pub(super) fn provider(place: &Place) -> Vec<Finding> {
         .and_then(|cwd| place.config(&cwd, &Overrides::default()));
     // What is wrong with the configuration is told by its own check.
     let Ok(loaded) = loaded else { return Vec::new() };
-    match super::provider::resolved(&loaded) {
-        Ok(told) => vec![Finding::ok(NAME, told)],
-        Err(told) => vec![
-            Finding::failed(NAME, told)
+    match talaria_runtime::chosen_model(&loaded) {
+        Ok(identity) => {
+            vec![Finding::ok(
+                NAME,
+                format!(
+                    "{} of {} at {}",
+                    identity.model, identity.provider, identity.base_url
+                ),
+            )]
+        }
+        Err(error) => vec![
+            Finding::failed(NAME, error.to_string())
                 .hint("for instance: talaria config set OPENAI_API_KEY sk-…  and  talaria model gpt-5.1"),
         ],
     }
@@ -107,9 +115,22 @@ pub(super) fn database(place: &Place) -> Vec<Finding> {
     if !file.exists() {
         return vec![Finding::ok(NAME, "not there yet; the first turn makes it")];
     }
-    match place.store() {
-        Ok(_) => vec![Finding::ok(NAME, file.display().to_string())],
-        Err(Failure { message, hint, .. }) => {
+    match talaria_store::care::check(&file) {
+        Ok(report) if report.sound => {
+            vec![Finding::ok(
+                NAME,
+                format!("{}: sound, {} messages", file.display(), report.messages),
+            )]
+        }
+        Ok(report) => vec![
+            Finding::failed(
+                NAME,
+                format!("{} is damaged: {}", file.display(), report.problems.join("; ")),
+            )
+            .hint("`talaria db repair` saves what can be read and keeps the damaged file"),
+        ],
+        Err(error) => {
+            let Failure { message, hint, .. } = error.into();
             vec![Finding::failed(NAME, message).hint(hint.unwrap_or_else(|| "talaria db check".to_owned()))]
         }
     }
@@ -118,9 +139,10 @@ pub(super) fn database(place: &Place) -> Vec<Finding> {
 /// SQLite's version. 3.51.3 mends a rare loss of write-ahead-log pages when several processes write.
 pub(super) fn sqlite(_: &Place) -> Vec<Finding> {
     const NAME: &str = "sqlite";
-    const MENDED: i32 = 3_051_003;
-    let version = rusqlite::version();
-    if rusqlite::version_number() >= MENDED {
+    const MENDED: [u32; 3] = [3, 51, 3];
+    let version = talaria_store::care::sqlite_version();
+    let parts: Vec<u32> = version.split('.').filter_map(|part| part.parse().ok()).collect();
+    if parts.as_slice() >= MENDED.as_slice() {
         return vec![Finding::ok(
             NAME,
             format!("{version} (has the write-ahead-log fix of 3.51.3)"),

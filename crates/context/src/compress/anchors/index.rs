@@ -81,7 +81,7 @@ fn says(text: &str, fact: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), bare.as_bytes()).any(|at| {
         let before = text[..at].chars().next_back();
         let after = text[at + bare.len()..].chars().next();
-        !(is_word(first) && is_word(before)) && !(is_word(last) && is_word(after))
+        !(is_word(first) && is_word(before) || is_word(last) && is_word(after))
     })
 }
 

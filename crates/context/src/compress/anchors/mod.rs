@@ -134,10 +134,10 @@ impl Facts {
             return;
         }
         let at = self.all.len();
-        if let Some(subject) = &anchor.subject {
-            if let Some(older) = self.by_subject.insert(subject.clone(), at) {
-                self.replace(older, &anchor);
-            }
+        if let Some(subject) = &anchor.subject
+            && let Some(older) = self.by_subject.insert(subject.clone(), at)
+        {
+            self.replace(older, &anchor);
         }
         self.by_text.insert(anchor.text.clone(), at);
         self.all.push(Some(anchor));
@@ -146,18 +146,18 @@ impl Facts {
     /// A later value takes an older one's place. What a tool prints corrects nothing
     /// that was said.
     fn replace(&mut self, older: usize, newer: &Anchor) {
-        if let Some(slot) = self.all.get_mut(older) {
-            if slot.as_ref().is_some_and(|old| newer.rank <= old.rank) {
-                *slot = None;
-            }
+        if let Some(slot) = self.all.get_mut(older)
+            && slot.as_ref().is_some_and(|old| newer.rank <= old.rank)
+        {
+            *slot = None;
         }
     }
 
     fn take_back(&mut self, text: &str, id: MessageId) {
-        if let Some(slot) = self.by_text.get(text).and_then(|at| self.all.get_mut(*at)) {
-            if slot.as_ref().is_some_and(|anchor| anchor.id <= id) {
-                *slot = None;
-            }
+        if let Some(slot) = self.by_text.get(text).and_then(|at| self.all.get_mut(*at))
+            && slot.as_ref().is_some_and(|anchor| anchor.id <= id)
+        {
+            *slot = None;
         }
     }
 }

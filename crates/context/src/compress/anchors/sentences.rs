@@ -241,7 +241,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let first = bytes.get(start);
     let last = end.checked_sub(1).and_then(|last| bytes.get(last));
     let before = start.checked_sub(1).and_then(|before| bytes.get(before));
-    !(letter(first) && letter(before)) && !(letter(last) && letter(bytes.get(end)))
+    !(letter(first) && letter(before) || letter(last) && letter(bytes.get(end)))
 }
 
 fn offset(text: &str, part: &str) -> usize {

@@ -274,16 +274,15 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn word(&mut self, word: Word<'a>, next: Option<Word<'a>>) {
-        if word.marked && word.text.len() <= 300 {
-            if let Some(fact) = self.fact(word, next) {
-                if !self
-                    .found
-                    .iter()
-                    .any(|known| known.text == fact.text && known.subject == fact.subject)
-                {
-                    self.found.push(fact);
-                }
-            }
+        if word.marked
+            && word.text.len() <= 300
+            && let Some(fact) = self.fact(word, next)
+            && !self
+                .found
+                .iter()
+                .any(|known| known.text == fact.text && known.subject == fact.subject)
+        {
+            self.found.push(fact);
         }
         self.before = [word.text, self.before[0], self.before[1]];
     }
@@ -321,10 +320,9 @@ impl<'a> Scan<'a> {
             .as_bytes()
             .first()
             .is_some_and(|b| b.is_ascii_digit() || matches!(b, b'$' | b'-' | b'v'))
+            && let Some(fact) = self.number(word, next)
         {
-            if let Some(fact) = self.number(word, next) {
-                return Some(fact);
-            }
+            return Some(fact);
         }
         (is_hash(text)
             || is_ticket(text)

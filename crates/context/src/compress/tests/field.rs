@@ -402,9 +402,13 @@ fn a_short_conversation_says_why_there_is_nothing_to_hide() {
 
 #[test]
 fn without_any_model_a_digest_tells_what_is_known() {
-    let mut history = vec![Message::user(
-        "Fix the login. Never touch src/legacy/auth.rs please.",
-    )];
+    let mut history = vec![
+        Message::user("Fix the login."),
+        Message::assistant("On it."),
+        Message::user("Good."),
+    ];
+    history.push(Message::assistant("Anything else?"));
+    history.push(Message::user("Never touch src/legacy/auth.rs please."));
     for step in 0..6 {
         let arguments = format!("{{\"path\": \"src/login_{step}.rs\"}}");
         history.extend(used(

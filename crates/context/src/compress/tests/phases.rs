@@ -148,15 +148,15 @@ fn old_results_become_briefs_and_repeated_ones_a_note() {
         .filter(|row| row.message.role == Role::Tool)
         .map(|row| row.message.content.text().into_owned())
         .collect();
-    insta::assert_snapshot!(results.join("\n"), @r"
+    insta::assert_snapshot!(results.join("\n"), @r#"
     [Duplicate tool output — same content as a more recent call]
     [read_file] read a.py from line 1 (3,002 chars)
     [terminal] ran `npm test` -> exit 0, 61 lines output
     [search_files] content search for 'compress' in agent/ -> 12 matches
     [write_file] wrote to x.txt (3 lines)
-    [mystery] a=[1,2] b={'c':1} (300 chars result)
+    [mystery] a=[1,2] b={"c":1} (300 chars result)
     [terminal] ran `true` -> exit ?, 1 lines output
-    ");
+    "#);
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn endpoint(provider: &str, model: &str) -> Endpoint {
         window_cache: None,
         images: PathBuf::new(),
         ca_bundle: None,
+        effort: None,
         catalogue: Catalogue::shipped(),
     }
 }

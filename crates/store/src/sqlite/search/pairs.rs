@@ -10,7 +10,7 @@
 //! No trigger fills it: Hermes could not run one. [`catch_up`] reads the rows
 //! that were added since; the highest row it has seen stands in `state_meta`.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use crate::Result;
@@ -18,6 +18,8 @@ use crate::sqlite::{calls, content, row};
 
 /// Key of `state_meta`: the highest row that was read.
 pub(crate) const SEEN: &str = "talaria:pairs_seen";
+/// The table, as the first own migration makes it.
+const TABLE: &str = "CREATE VIRTUAL TABLE message_pairs USING fts5(pairs, content='', contentless_delete=1, tokenize='ascii');";
 /// Rows read in one transaction, so that other writers wait only briefly.
 const BATCH: i64 = 2_000;
 
@@ -43,7 +45,7 @@ fn is_unspaced(character: char) -> bool {
 pub(crate) fn segments(text: &str) -> Vec<(Script, String)> {
     let mut found: Vec<(Script, String)> = Vec::new();
     visit(text, |script, segment, _| {
-        found.push((script, segment.to_lowercase()))
+        found.push((script, segment.to_lowercase()));
     });
     found
 }
@@ -122,36 +124,29 @@ fn write_cluster(cluster: &mut Vec<(Script, String)>, tokens: &mut String) {
 }
 
 /// The words of a row: what was said, the tool, the calls with their arguments.
-pub(crate) fn words_of(
-    content: Option<String>,
-    tool_name: Option<String>,
-    tool_calls: Option<String>,
-) -> String {
-    let mut text = content
-        .map(|column| content::decode(column).text().into_owned())
-        .unwrap_or_default();
-    for name in tool_name {
+///
+/// `row` has the columns `content`, `tool_name` and `tool_calls`, the first of them at `first`.
+pub(crate) fn words_of(row: &Row<'_>, first: usize) -> rusqlite::Result<String> {
+    let content = row::text(row, first)?.map(|column| content::decode(column).text().into_owned());
+    let mut text = content.unwrap_or_default();
+    let mut add = |word: &str| {
         text.push(' ');
-        text.push_str(&name);
+        text.push_str(word);
+    };
+    if let Some(name) = row::text(row, first + 1)? {
+        add(&name);
     }
-    for call in tool_calls
-        .iter()
-        .flat_map(|column| calls::decode(column.as_bytes()))
-    {
-        text.push(' ');
-        text.push_str(&call.name);
-        text.push(' ');
+    let calls = row::text(row, first + 2)?.map(|column| calls::decode(column.as_bytes()));
+    for call in calls.unwrap_or_default() {
+        add(&call.name);
         // Some providers escape everything outside of ASCII.
-        match call
-            .arguments
-            .contains("\\u")
-            .then(|| serde_json::from_str::<Value>(&call.arguments))
-        {
-            Some(Ok(arguments)) => text.push_str(&arguments.to_string()),
-            _ => text.push_str(&call.arguments),
+        let escaped = call.arguments.contains("\\u");
+        match escaped.then(|| serde_json::from_str::<Value>(&call.arguments)) {
+            Some(Ok(arguments)) => add(&arguments.to_string()),
+            _ => add(&call.arguments),
         }
     }
-    text
+    Ok(text)
 }
 
 /// The highest row that was read.
@@ -186,11 +181,7 @@ pub(crate) fn catch_up(connection: &Connection) -> Result<(i64, bool)> {
         if (1..4).all(|column| is_plain(read, column)) {
             continue;
         }
-        let tokens = indexed(&words_of(
-            row::text(read, 1)?,
-            row::text(read, 2)?,
-            row::text(read, 3)?,
-        ));
+        let tokens = indexed(&words_of(read, 1)?);
         if !tokens.is_empty() {
             insert.execute(params![last, tokens])?;
         }
@@ -202,7 +193,7 @@ pub(crate) fn catch_up(connection: &Connection) -> Result<(i64, bool)> {
 }
 
 /// ASCII without escapes: there is nothing in it for this index.
-fn is_plain(read: &rusqlite::Row<'_>, column: usize) -> bool {
+fn is_plain(read: &Row<'_>, column: usize) -> bool {
     match read.get_ref(column) {
         Ok(rusqlite::types::ValueRef::Text(text)) => {
             text.is_ascii() && !text.windows(2).any(|two| two == b"\\u")
@@ -212,9 +203,9 @@ fn is_plain(read: &rusqlite::Row<'_>, column: usize) -> bool {
     }
 }
 
-/// Empties the index; the next search fills it again.
-pub(crate) fn reset(connection: &Connection) -> Result<()> {
-    connection.execute_batch("INSERT INTO message_pairs (message_pairs) VALUES ('delete-all')")?;
+/// Makes the index anew, empty; [`catch_up`] fills it again. A damaged one can be dropped, not emptied.
+pub(crate) fn recreate(connection: &Connection) -> Result<()> {
+    connection.execute_batch(&format!("DROP TABLE IF EXISTS message_pairs; {TABLE}"))?;
     crate::sqlite::sessions::set_meta(connection, SEEN, None)
 }
 

@@ -163,9 +163,9 @@ impl Parser<'_> {
                 Some(_) => {
                     if let Some(node) = self.primary() {
                         if refused {
-                            none.push(node)
+                            none.push(node);
                         } else {
-                            all.push(node)
+                            all.push(node);
                         }
                         refused = false;
                     }
@@ -352,7 +352,7 @@ impl Leaf {
                 format!("NEAR({}, {distance})", groups.join(" "))
             }
             Self::Run(run) => match pairs::pairs(run) {
-                pairs if pairs.is_empty() => format!("{} *", quoted(&[run.clone()])),
+                pairs if pairs.is_empty() => format!("{} *", quoted(std::slice::from_ref(run))),
                 pairs => quoted(&pairs),
             },
         }

@@ -19,7 +19,7 @@ pub(crate) fn needles(query: &Node) -> Vec<String> {
         match leaf {
             Leaf::Words { words, .. } => needles.extend(words.first().cloned()),
             Leaf::Near { groups, .. } => {
-                needles.extend(groups.iter().filter_map(|words| words.first().cloned()))
+                needles.extend(groups.iter().filter_map(|words| words.first().cloned()));
             }
             Leaf::Run(run) => needles.push(run.clone()),
         }

@@ -25,7 +25,7 @@ impl Folder {
             offset: Some(offset),
             limit: Some(limit),
         };
-        let output = read(&self.1, &args).unwrap();
+        let output = read(&self.1, &args, &CancellationToken::new()).unwrap();
         (serde_json::from_str(&output.content.text()).unwrap(), output)
     }
 
@@ -81,7 +81,10 @@ fn what_is_no_text_file_is_refused_with_a_reason() {
         offset: None,
         limit: None,
     };
-    assert!(matches!(read(&folder.1, &device), Err(ToolError::Denied(_))));
+    assert!(matches!(
+        read(&folder.1, &device, &CancellationToken::new()),
+        Err(ToolError::Denied(_))
+    ));
 }
 
 #[test]
@@ -93,7 +96,10 @@ fn a_link_to_a_device_is_refused_too() {
         offset: None,
         limit: None,
     };
-    assert!(matches!(read(&folder.1, &args), Err(ToolError::Denied(_))));
+    assert!(matches!(
+        read(&folder.1, &args, &CancellationToken::new()),
+        Err(ToolError::Denied(_))
+    ));
 }
 
 #[test]
@@ -146,7 +152,7 @@ fn a_page_is_cut_to_what_the_window_holds() {
         offset: None,
         limit: None,
     };
-    let output = read(&session, &args).unwrap();
+    let output = read(&session, &args, &CancellationToken::new()).unwrap();
     let page: Value = serde_json::from_str(&output.content.text()).unwrap();
     assert!(page["content"].as_str().unwrap().len() <= 8_000);
     assert!(
@@ -164,10 +170,12 @@ fn a_file_too_large_for_memory_is_streamed() {
         "big.log",
         (1..=400).map(|n| format!("entry {n}\r\n")).collect::<String>(),
     );
+    let cancel = CancellationToken::new();
     let view = View {
         first: 3,
         lines: 2,
         most: 1_000,
+        cancel: &cancel,
     };
     let page = stream(folder.1.mask(), &path, &view).unwrap().unwrap();
     assert_eq!(page.content, "     3|entry 3\n     4|entry 4");
@@ -176,7 +184,24 @@ fn a_file_too_large_for_memory_is_streamed() {
         first: 399,
         lines: 9,
         most: 1_000,
+        cancel: &cancel,
     };
     let page = stream(folder.1.mask(), &path, &view).unwrap().unwrap();
     assert_eq!((page.total_lines, page.truncated), (Some(400), false));
+}
+
+#[test]
+fn secrets_are_masked_and_code_stays_readable() {
+    let folder = folder();
+    let key = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    let code = r#"api_key = os.environ.get("API_KEY")"#;
+    folder.write(
+        "mix.txt",
+        format!("github {key}\n{code}\nPASSWORD=hunter2hunter2\n"),
+    );
+    folder.write(".env", "PASSWORD=hunter2hunter2\n");
+    let content = folder.read("mix.txt")["content"].to_string();
+    assert!(!content.contains(key), "{content}");
+    assert!(content.contains("os.environ.get("), "{content}");
+    assert!(!folder.read(".env")["content"].to_string().contains("hunter2"));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io::Read;
 use std::path::Path;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -68,6 +69,21 @@ fn matcher(pattern: &str, several_lines: bool) -> Result<RegexMatcher, ToolError
     })
 }
 
+/// A file that ends when the search is stopped or out of time, however large it is.
+struct Stoppable<'s> {
+    file: std::fs::File,
+    search: &'s Search,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.search.goes_on() {
+            Ok(true) => self.file.read(buffer),
+            Ok(false) | Err(_) => Err(std::io::Error::other("the search was stopped")),
+        }
+    }
+}
+
 /// How results are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -120,7 +136,10 @@ impl<'s> Hits<'s> {
             path,
             lines: Vec::new(),
         };
-        if let Err(error) = searcher.search_path(matcher, path, &mut sink) {
+        let search = sink.hits.search;
+        let searched = std::fs::File::open(path)
+            .and_then(|file| searcher.search_reader(matcher, Stoppable { file, search }, &mut sink));
+        if let Err(error) = searched {
             tracing::debug!(path = %path.display(), %error, "a file could not be searched");
         }
         let lines = std::mem::take(&mut sink.lines);

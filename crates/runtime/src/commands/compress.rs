@@ -1,0 +1,62 @@
+//! `/compress`
+
+use talaria_types::Trigger;
+use tokio_util::sync::CancellationToken;
+
+use super::{Command, CommandError};
+use crate::compaction::Order;
+use crate::session::Session;
+
+pub(super) const COMMAND: Command = Command {
+    names: &["compress", "compact"],
+    args: "[FOCUS | here [N] | --preview]",
+    help: "hide the older part of the conversation behind a summary",
+    run: |session, args| Box::pin(compress(session, args)),
+};
+
+/// Exchanges that `/compress here` keeps.
+const HERE: usize = 2;
+
+async fn compress(session: &mut Session, args: &str) -> Result<String, CommandError> {
+    if !session.stored {
+        return Err(CommandError::Refused(
+            "there is nothing to compress yet".to_owned(),
+        ));
+    }
+    let mut order = Order {
+        trigger: Trigger::Command,
+        focus: None,
+        keep_exchanges: None,
+    };
+    let preview = args == "--preview" || args == "--dry-run";
+    if let Some(count) = args.strip_prefix("here") {
+        order.keep_exchanges = Some(count.trim().parse().unwrap_or(HERE).clamp(1, 100));
+    } else if !preview && !args.is_empty() {
+        order.focus = Some(args.to_owned());
+    }
+    let report = if preview {
+        session.preview(&order).await?
+    } else {
+        session.compact(&order, &CancellationToken::new()).await?.1
+    };
+    if preview {
+        return Ok(format!(
+            "{} messages would be hidden; nothing was changed",
+            report.messages_hidden
+        ));
+    }
+    if !report.compressed {
+        return Ok(format!(
+            "nothing was compressed: {}",
+            report.reason.unwrap_or_default()
+        ));
+    }
+    Ok(format!(
+        "{} messages hidden, about {} → {} tokens, kept {} of {} anchors; /uncompress undoes it",
+        report.messages_hidden,
+        report.tokens_before,
+        report.tokens_after,
+        report.anchors.kept,
+        report.anchors.total
+    ))
+}
