@@ -46,7 +46,7 @@ pub(super) fn engine(
         interactive,
     };
     place.home.ensure()?;
-    talaria_runtime::log::init(loaded.home.logs(), &loaded.config.logging);
+    talaria_runtime::log::init(&loaded.home.logs(), &loaded.config.logging);
     let engine = Engine::open(loaded.clone(), options)?;
     Ok((engine, loaded))
 }
