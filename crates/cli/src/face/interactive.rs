@@ -45,7 +45,7 @@ const ENGINES: [&str; 10] = [
 /// Talks until the person leaves.
 pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
     let open = opening::session(flags)?;
-    let (engine, _) = opening::engine(place, flags, true)?;
+    let (engine, loaded) = opening::engine(place, flags, true)?;
     let resumed = open != talaria_runtime::Open::New;
     let runtime = opening::runtime()?;
     let (mut session, signals) = runtime.block_on(async {
@@ -56,7 +56,7 @@ pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
         .events()
         .ok_or_else(|| Failure::failed("the session gives no events"))?;
     let (out, err) = (place.stdout(), place.stderr());
-    let view = View::new(Manner::Chat, out, err, true);
+    let view = View::new(Manner::Chat, out, err, true).set(&loaded.config.display);
     let id = session.id().clone();
     let mut talk = Talk {
         runtime: &runtime,

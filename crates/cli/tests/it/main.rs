@@ -7,6 +7,7 @@
 )]
 
 mod config;
+mod conversation;
 mod database;
 mod doctor;
 mod program;
