@@ -70,12 +70,18 @@ impl Failure {
         let kind = match self.code {
             USAGE | NO_PROVIDER => ErrorKind::Config,
             INTERRUPTED => ErrorKind::Interrupted,
+            NO_FIT => ErrorKind::ContextOverflow,
             _ => ErrorKind::Internal,
+        };
+        let reason = match self.code {
+            INTERRUPTED => ExitReason::Interrupted,
+            NO_FIT => ExitReason::ContextOverflow,
+            _ => ExitReason::Error,
         };
         json!({
             "final_response": null, "session_id": null, "root_session_id": null,
             "completed": false, "failed": true, "partial": false, "interrupted": self.code == INTERRUPTED,
-            "exit_reason": if self.code == INTERRUPTED { "interrupted" } else { "error" },
+            "exit_reason": reason,
             "error": {"kind": kind, "message": self.message, "status": null, "hint": self.hint},
             "api_calls": 0, "compressions": 0, "model": "", "provider": "",
             "usage": talaria_types::Usage::default(), "usage_by_task": {},
@@ -138,7 +144,6 @@ impl From<StoreError> for Failure {
             }
             StoreError::AmbiguousSession { .. } => (USAGE, Some("give more of the id".to_owned())),
             StoreError::TitleTaken { .. } | StoreError::BadTitle { .. } | StoreError::NothingToUndo { .. } => (USAGE, None),
-            StoreError::AlreadyCompressed { .. } | StoreError::OriginalsGone { .. } => (FAILED, None),
             StoreError::Damaged { .. } => (
                 FAILED,
                 Some("`talaria db check` says what is damaged, `talaria db repair` saves what can be read".to_owned()),
@@ -150,7 +155,9 @@ impl From<StoreError> for Failure {
                 Some("check that the home folder can be written (`talaria doctor`), or give another with --home".to_owned()),
             ),
             StoreError::File { source, .. } => (FAILED, file_hint(source)),
-            StoreError::Sqlite(_) => (FAILED, None),
+            StoreError::AlreadyCompressed { .. }
+            | StoreError::OriginalsGone { .. }
+            | StoreError::Sqlite(_) => (FAILED, None),
         };
         Self {
             code,

@@ -5,6 +5,7 @@
 //! a terminal only, and not with `NO_COLOR` or on a dumb one.
 
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
 
 use talaria_config::{Environment, env};
 
@@ -13,10 +14,23 @@ pub(crate) fn line(text: &str) {
     write(&format!("{text}\n"));
 }
 
+/// Why something of the answer is lost, when it is.
+static LOST: OnceLock<String> = OnceLock::new();
+
 /// Writes `text` to stdout as it is.
 pub(crate) fn write(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = written
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error.to_string());
+    }
+}
+
+/// Why something that was written to stdout did not get there; nothing when a reader only went away.
+pub(crate) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
 }
 
 /// Writes one JSON value, pretty on a terminal, and a line break to stdout.

@@ -22,6 +22,10 @@ impl Place {
     pub(crate) fn find(home: Option<&str>) -> Result<Self, Failure> {
         let environment = Environment::of_process();
         let home = Home::locate(home, &environment)?;
+        if home.root().is_file() {
+            let told = home.root().display();
+            return Err(Failure::usage(format!("the home {told} is a file, not a folder")));
+        }
         Ok(Self { home, environment })
     }
 

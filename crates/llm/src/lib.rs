@@ -51,8 +51,34 @@ pub trait Provider: Send + Sync {
         let _ = tokens;
     }
 
+    /// What could be done about a refused credential.
+    fn credentials(&self) -> Credentials {
+        Credentials::default()
+    }
+
+    /// Lays the credential in use to rest because of `failure` and takes the next
+    /// one of the pool; says whether there was one.
+    fn next_credential(&self, failure: &Failure) -> bool {
+        let _ = failure;
+        false
+    }
+
+    /// Fetches a fresh token for the credential in use; says whether there is one.
+    fn refresh_credential(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(false))
+    }
+
     /// Drops every open connection, so that the next call starts from a clean one.
     fn rebuild_transport(&self);
+}
+
+/// What could be done about a refused credential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// The pool holds another one that is good.
+    pub can_rotate: bool,
+    /// The one in use can be refreshed.
+    pub can_refresh: bool,
 }
 
 /// A context window and where it is known from.

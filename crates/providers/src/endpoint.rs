@@ -16,6 +16,7 @@ use crate::chat::{self, ChatAdapter};
 use crate::effort::Effort;
 use crate::gemini::GeminiAdapter;
 use crate::http;
+use crate::pool::CredentialPool;
 use crate::responses::ResponsesAdapter;
 use crate::wire::Adapter;
 
@@ -26,6 +27,10 @@ pub struct Endpoint {
     pub identity: ModelIdentity,
     /// The key; none for local servers that want none.
     pub api_key: Option<SecretString>,
+    /// Where other keys of the same provider are, when `api_key` is one of several.
+    pub pool: Option<CredentialPool>,
+    /// Which one of the pool `api_key` is.
+    pub pool_entry: Option<String>,
     /// `model.context_length`, when set.
     pub context_length: Option<u64>,
     /// `model.max_tokens`, when set.

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder};
-use secrecy::ExposeSecret;
-use talaria_llm::{Provider, Window, WindowSource};
+use secrecy::{ExposeSecret, SecretString};
+use talaria_llm::{Credentials, Provider, Window, WindowSource};
 use talaria_recovery::{Failure, Phase, RawFailure, RequestFacts, Transport};
 use talaria_types::{Completion, Delta, ModelIdentity, ModelRequest};
 use tokio::sync::OnceCell;
@@ -30,20 +30,35 @@ pub(crate) struct HttpProvider {
     endpoint: Endpoint,
     adapter: Box<dyn Adapter>,
     images: ImageFolder,
+    credential: Mutex<Credential>,
     client: Mutex<Option<Client>>,
     window: OnceCell<Window>,
     /// The window a refusal has told; zero when none has.
     learned: AtomicU64,
 }
 
+/// The credential in use; another one of the pool may have another address.
+#[derive(Clone, Debug)]
+struct Credential {
+    key: Option<SecretString>,
+    entry: Option<String>,
+    base_url: String,
+}
+
 impl HttpProvider {
     /// A provider for an endpoint; opens no connection.
     pub(crate) fn new(endpoint: Endpoint, adapter: Box<dyn Adapter>) -> Self {
         let images = ImageFolder(endpoint.images.clone());
+        let credential = Credential {
+            key: endpoint.api_key.clone(),
+            entry: endpoint.pool_entry.clone(),
+            base_url: endpoint.identity.base_url.clone(),
+        };
         Self {
             endpoint,
             adapter,
             images,
+            credential: Mutex::new(credential),
             client: Mutex::new(None),
             window: OnceCell::new(),
             learned: AtomicU64::new(0),
@@ -61,6 +76,13 @@ impl HttpProvider {
         )?;
         *kept = Some(client.clone());
         Ok(client)
+    }
+
+    fn credential(&self) -> Credential {
+        self.credential
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn as_learned(&self, found: Window) -> Window {
@@ -82,6 +104,7 @@ impl HttpProvider {
         cancel: &CancellationToken,
     ) -> Result<Completion, Failure> {
         let started = Instant::now();
+        let credential = self.credential();
         let mut encoded = self.adapter.encode(request, &self.images);
         encoded.facts.window = self
             .window
@@ -92,7 +115,7 @@ impl HttpProvider {
         let patience = patience(&self.endpoint, &encoded.facts);
         let context = Context {
             facts: encoded.facts,
-            key: self.endpoint.api_key.as_ref(),
+            key: credential.key.as_ref(),
         };
         let call = Call {
             context,
@@ -104,7 +127,7 @@ impl HttpProvider {
         let outcome = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(cancelled()),
-            outcome = self.exchange(encoded, &mut *decoder, &call) => outcome,
+            outcome = self.exchange(encoded, &credential, &mut *decoder, &call) => outcome,
         };
         outcome.map_err(|raw| {
             let partial = (raw.phase == Phase::Body).then(|| decoder.partial());
@@ -115,10 +138,11 @@ impl HttpProvider {
     async fn exchange(
         &self,
         encoded: Encoded,
+        credential: &Credential,
         decoder: &mut dyn Decoder,
         call: &Call<'_>,
     ) -> Result<Completion, Broken> {
-        let prepared = self.prepare(encoded)?;
+        let prepared = self.prepare(encoded, credential)?;
         let response = match tokio::time::timeout(call.patience, prepared.send()).await {
             Err(_) => return Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
             Ok(Err(error)) => return Err(failure::of_transport(Phase::Connect, error)),
@@ -130,7 +154,7 @@ impl HttpProvider {
         read_answer(response, decoder, call).await
     }
 
-    fn prepare(&self, encoded: Encoded) -> Result<RequestBuilder, Broken> {
+    fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<RequestBuilder, Broken> {
         let broken = |transport, text: String| Box::new(RawFailure::transport(Phase::Build, transport, text));
         let client = self
             .client()
@@ -146,13 +170,13 @@ impl HttpProvider {
         for (name, value) in encoded.headers {
             headers.insert(HeaderName::from_static(name), header_value(name, &value)?);
         }
-        if let Some(key) = &self.endpoint.api_key {
+        if let Some(key) = &credential.key {
             let (name, value) = self.adapter.credential(key.expose_secret());
             let mut value = header_value(name, &value)?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
         }
-        let url = format!("{}{}", self.endpoint.identity.base_url, encoded.path);
+        let url = format!("{}{}", credential.base_url, encoded.path);
         Ok(client.post(url).headers(headers).body(encoded.body))
     }
 }
@@ -175,7 +199,7 @@ impl Provider for HttpProvider {
         Box::pin(async {
             let server = || {
                 let client = self.client().ok()?;
-                let key = self.endpoint.api_key.as_ref();
+                let key = self.credential().key;
                 let credential = key.map(|key| self.adapter.credential(key.expose_secret()));
                 Some(window::Server {
                     endpoint: &self.endpoint,
@@ -196,6 +220,38 @@ impl Provider for HttpProvider {
         if let Some(file) = &self.endpoint.window_cache {
             window_file::write(file, &self.endpoint.identity, tokens);
         }
+    }
+
+    fn credentials(&self) -> Credentials {
+        let entry = self.credential().entry;
+        let can_rotate = match (&self.endpoint.pool, entry) {
+            (Some(pool), Some(entry)) => pool.has_other(&entry),
+            (Some(_) | None, _) => false,
+        };
+        Credentials {
+            can_rotate,
+            can_refresh: false,
+        }
+    }
+
+    fn next_credential(&self, failure: &Failure) -> bool {
+        let current = self.credential();
+        let (Some(pool), Some(entry)) = (&self.endpoint.pool, current.entry) else {
+            return false;
+        };
+        let Some(next) = pool.leave(&entry, failure) else {
+            return false;
+        };
+        let base_url = next
+            .base_url
+            .unwrap_or_else(|| self.endpoint.identity.base_url.clone());
+        let credential = Credential {
+            key: Some(next.key),
+            entry: Some(next.id),
+            base_url: base_url.trim_end_matches('/').to_owned(),
+        };
+        *self.credential.lock().unwrap_or_else(PoisonError::into_inner) = credential;
+        true
     }
 
     fn rebuild_transport(&self) {

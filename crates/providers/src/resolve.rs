@@ -2,16 +2,18 @@
 //!
 //! The same for the chosen model, for every entry of a fallback chain and for
 //! side tasks. Nothing is read from the process here: the caller hands in the
-//! words of the configuration and a way to look up variables and secrets.
+//! words of the configuration and a way to look up variables and secrets. Only
+//! the pool of keys is a file, because it says which of them are good now.
 //!
 //! Which provider: the one that is named; else, with an address, a custom one;
 //! else the first of the table whose key is there.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use talaria_types::{ApiMode, ModelIdentity};
 
 use crate::address;
@@ -19,6 +21,7 @@ use crate::catalogue::Catalogue;
 use crate::catalogue::providers::{self, LoginMethod, ProviderRow};
 use crate::effort::Effort;
 use crate::endpoint::Endpoint;
+use crate::pool::{CredentialPool, Picked, Strategy};
 
 /// Without a byte for this long a far server's stream is given up.
 const STALE: Duration = Duration::from_secs(180);
@@ -40,6 +43,10 @@ pub struct ProviderRequest {
     pub api_key: Option<SecretString>,
     /// `key_env`: the variable that holds the key.
     pub key_env: Option<String>,
+    /// `auth.json`, where several keys of one provider may stand.
+    pub auth_file: Option<PathBuf>,
+    /// `credential_pool_strategies`, by provider.
+    pub pool_strategies: HashMap<String, Strategy>,
     /// `api_mode`.
     pub api_mode: Option<ApiMode>,
     /// `context_length`.
@@ -137,8 +144,14 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
             .filter(|value| !value.is_empty())
     };
     let (name, row) = choose(request, lookup)?;
-    let key = find_key(request, row, lookup);
-    let base_url = find_address(request, &name, row, lookup)?;
+    let pool = pool(request, &name);
+    let (key, picked) = find_key(request, row, pool.as_ref(), lookup);
+    let pooled_url = picked.as_ref().and_then(|picked| picked.base_url.clone());
+    let moved = ProviderRequest {
+        base_url: request.base_url.clone().or(pooled_url),
+        ..ProviderRequest::default()
+    };
+    let base_url = find_address(&moved, &name, row, lookup)?;
     let base_url = kimi_address(base_url, row, key.as_deref());
     let is_near = address::is_near(&base_url);
     let wants_key = match row.map(|row| row.login) {
@@ -169,6 +182,8 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
             api_mode,
         },
         api_key: key.filter(|key| key != NO_KEY).map(SecretString::from),
+        pool: pool.filter(|_| picked.is_some()),
+        pool_entry: picked.map(|picked| picked.id),
         context_length: request.context_length,
         max_output_tokens: request.max_tokens,
         stale_timeout,
@@ -207,7 +222,9 @@ fn choose(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Choice, Resol
         return Ok(("custom".to_owned(), providers::row("custom")));
     }
     let keyed = |row: &&ProviderRow| {
-        row.login == LoginMethod::Key && row.keys.iter().any(|key| lookup(key).is_some())
+        let in_environment = || row.keys.iter().any(|key| lookup(key).is_some());
+        let pooled = || pool(request, row.id).is_some_and(|pool| pool.has_other(""));
+        row.login == LoginMethod::Key && (in_environment() || pooled())
     };
     match providers::PROVIDERS.iter().find(keyed) {
         Some(row) => Ok((row.id.to_owned(), Some(row))),
@@ -216,20 +233,41 @@ fn choose(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Choice, Resol
     }
 }
 
-fn find_key(request: &ProviderRequest, row: Option<&ProviderRow>, lookup: Lookup<'_>) -> Option<String> {
-    use secrecy::ExposeSecret;
+/// The pool of a provider; a configured key is meant to be the only one.
+fn pool(request: &ProviderRequest, name: &str) -> Option<CredentialPool> {
+    let file = request
+        .auth_file
+        .as_ref()
+        .filter(|_| request.api_key.is_none() && request.key_env.is_none())?;
+    let strategy = request.pool_strategies.get(name).copied().unwrap_or_default();
+    Some(CredentialPool::new(file, name, strategy))
+}
+
+fn find_key(
+    request: &ProviderRequest,
+    row: Option<&ProviderRow>,
+    pool: Option<&CredentialPool>,
+    lookup: Lookup<'_>,
+) -> (Option<String>, Option<Picked>) {
     let configured = request
         .api_key
         .as_ref()
         .map(|key| key.expose_secret().trim().to_owned());
-    configured
+    let configured = configured
         .filter(|key| !key.is_empty())
-        .or_else(|| request.key_env.as_deref().and_then(lookup))
-        .or_else(|| {
+        .or_else(|| request.key_env.as_deref().and_then(lookup));
+    if configured.is_some() {
+        return (configured, None);
+    }
+    match pool.and_then(CredentialPool::pick) {
+        Some(picked) => (Some(picked.key.expose_secret().to_owned()), Some(picked)),
+        None => (
             row.into_iter()
                 .flat_map(|row| row.keys)
-                .find_map(|key| lookup(key))
-        })
+                .find_map(|key| lookup(key)),
+            None,
+        ),
+    }
 }
 
 fn find_address(

@@ -1,5 +1,3 @@
-use secrecy::ExposeSecret;
-
 use super::*;
 
 fn ask(request: &ProviderRequest, variables: &[(&str, &str)]) -> Result<Endpoint, ResolveError> {
@@ -229,4 +227,37 @@ fn a_near_server_is_given_more_time() {
         ..near
     };
     assert_eq!(ask(&near, &[]).unwrap().stale_timeout, Duration::from_secs(2));
+}
+
+#[test]
+fn a_key_of_the_pool_comes_before_the_environments_and_brings_its_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("auth.json");
+    let pool = r#"{"credential_pool":{"deepseek":[{"id":"k1","priority":0,"access_token":"sk-1","base_url":"http://127.0.0.1:9/v1"}]}}"#;
+    std::fs::write(&file, pool).unwrap();
+    let request = ProviderRequest {
+        auth_file: Some(file),
+        ..named("deepseek", "m")
+    };
+    let found = ask(&request, &[("DEEPSEEK_API_KEY", "sk-env")]).unwrap();
+    assert_eq!(
+        summary(&found),
+        "deepseek http://127.0.0.1:9/v1 chat_completions sk-1"
+    );
+    assert_eq!(found.pool_entry.as_deref(), Some("k1"));
+    let only_pool = ProviderRequest {
+        provider: None,
+        ..request.clone()
+    };
+    assert_eq!(ask(&only_pool, &[]).unwrap().identity.provider, "deepseek");
+    let configured = ProviderRequest {
+        api_key: Some("sk-own".to_owned().into()),
+        ..request
+    };
+    let found = ask(&configured, &[]).unwrap();
+    assert_eq!(
+        summary(&found),
+        "deepseek https://api.deepseek.com/v1 chat_completions sk-own"
+    );
+    assert!(found.pool.is_none());
 }

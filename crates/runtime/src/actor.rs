@@ -90,7 +90,7 @@ impl Session {
         let mut drive = Drive::new(self, turn, cancel.clone());
         drive.record(begin);
         let ending = drive.run(step).await?;
-        self.finish(*ending)
+        self.finish(&ending)
     }
 
     /// Another process may have gone on with the session since it was read.

@@ -95,7 +95,7 @@ impl Session {
         let from = self.id.clone();
         let new = clock::fresh_session_id();
         let mut row = self.new_row(Some(from.clone()));
-        row.id = new.clone();
+        row.id = new;
         row.model_config["_branched_from"] = from.as_str().into();
         row.model_config["_undo_of"] = from.as_str().into();
         let undone = self.store().uncompress(&from, steps, &row)?;

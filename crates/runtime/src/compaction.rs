@@ -120,7 +120,7 @@ impl Session {
         };
         let model = author.map(|model| model.provider.identity().model.clone());
         let facts = self.facts(order, &planned, &compressed, (bill, model, began.elapsed()));
-        self.apply(order, &planned, &compressed, facts)
+        self.apply(order, &planned, &compressed, &facts)
     }
 
     /// ② What would be hidden.
@@ -281,7 +281,7 @@ impl Session {
         order: &Order,
         planned: &Planned,
         compressed: &Compressed,
-        facts: CompactionFacts,
+        facts: &CompactionFacts,
     ) -> Result<(Compacted, CompactionReport), StoreError> {
         self.rebuild_prompt(planned.sizes.window);
         let before = self.id.clone();
@@ -304,7 +304,7 @@ impl Session {
             self.gauge.meter.resume();
         }
         self.keep_meter()?;
-        self.tell_compressed(&before, order, &ids, &facts)
+        self.tell_compressed(&before, order, &ids, facts)
     }
 
     /// ⑥ One transaction.

@@ -211,7 +211,9 @@ impl Engine {
         let tools = shared.registry.specs(&selection);
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
-        let executor = Executor::new(shared.registry.clone(), selection, ToolSession::new(settings));
+        let tool_session = ToolSession::new(settings);
+        tool_session.hide_secrets(setup::secrets(&shared.loaded));
+        let executor = Executor::new(shared.registry.clone(), selection, tool_session);
         Ok(Session {
             root: id.clone(),
             id,

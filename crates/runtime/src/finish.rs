@@ -13,13 +13,14 @@ impl Session {
     ///
     /// # Errors
     /// When the tokens cannot be written.
-    pub(crate) fn finish(&mut self, ending: Ending) -> Result<TurnResult, StoreError> {
-        self.keep(&ending);
+    pub(crate) fn finish(&mut self, ending: &Ending) -> Result<TurnResult, StoreError> {
+        self.keep(ending);
         self.write_usage()?;
         self.keep_meter()?;
         self.keep_repairs()?;
+        self.keep_consent();
         self.known_rows = self.store().session(&self.id)?.map_or(0, |row| row.message_count);
-        Ok(self.result(&ending))
+        Ok(self.result(ending))
     }
 
     /// The conversation and what was learned about the provider.
@@ -32,6 +33,21 @@ impl Session {
             })
             .collect();
         self.rewrites.clone_from(&ending.rewrites);
+    }
+
+    /// What was allowed for good goes into the configuration.
+    fn keep_consent(&self) {
+        let new = self.executor.session().grants().newly_permanent();
+        if new.is_empty() {
+            return;
+        }
+        let list = self.config().command_allowlist.iter().chain(&new);
+        let list = serde_json::to_string(&list.collect::<Vec<_>>()).unwrap_or_default();
+        if let Err(error) = talaria_config::set(&self.shared.loaded.home, "command_allowlist", &list) {
+            self.sink.warn(format!(
+                "what was allowed for good could not be written down: {error}"
+            ));
+        }
     }
 
     /// The turn's tokens, on the session's row.
@@ -72,8 +88,8 @@ impl Session {
             error: told.error,
             api_calls: ending.tally.api_calls,
             compressions: ending.tally.compactions,
-            model: identity.model.clone(),
-            provider: identity.provider.clone(),
+            model: identity.model,
+            provider: identity.provider,
             usage: ending.tally.usage,
             usage_by_task: std::mem::take(&mut self.side_usage),
             estimated_cost_usd: spent.usd(),
@@ -104,8 +120,8 @@ impl Session {
             error: Some(error),
             api_calls: 0,
             compressions: 0,
-            model: identity.model.clone(),
-            provider: identity.provider.clone(),
+            model: identity.model,
+            provider: identity.provider,
             usage: talaria_types::Usage::default(),
             usage_by_task: std::mem::take(&mut self.side_usage),
             estimated_cost_usd: spent.usd(),

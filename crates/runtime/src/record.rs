@@ -16,6 +16,10 @@ use talaria_types::{Completion, Message, MessageId, ModelRequest, SessionId, Tur
 /// One record of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "records are few, short-lived and written at once"
+)]
 pub(crate) enum Record {
     /// What the turn started from.
     Begin {

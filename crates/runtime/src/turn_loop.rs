@@ -141,7 +141,10 @@ impl<'a> Drive<'a> {
         };
         let reply = model.provider.complete(&request, &forward, &self.cancel).await;
         self.account(&reply);
-        let reply = reply.and_then(|completion| self.believed(completion));
+        let reply = match reply {
+            Ok(completion) => self.doubt(&completion).map_or(Ok(completion), Err),
+            Err(failure) => Err(failure),
+        };
         let request = self.session.digest(&request);
         self.record(Record::Call {
             request,
@@ -154,13 +157,13 @@ impl<'a> Drive<'a> {
 
     /// An answer cut at its length to a prompt of which the server counted less than
     /// half was made from half of the conversation: the server has cut it.
-    fn believed(&self, completion: Completion) -> Result<Completion, Failure> {
+    fn doubt(&self, completion: &Completion) -> Option<Failure> {
         let counted = completion.usage.map_or(0, |usage| usage.prompt_tokens);
         let sent = self.session.gauge.sent();
         let cut =
             completion.finish == FinishReason::Length && counted > 0 && sent > 2_000 && sent > 2 * counted;
         if !cut {
-            return Ok(completion);
+            return None;
         }
         let text = format!(
             "the server took only {counted} of about {sent} prompt tokens: its context is smaller than configured \
@@ -168,7 +171,7 @@ impl<'a> Drive<'a> {
         );
         let mut failure = Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text);
         failure.limits.window = Some(counted);
-        Err(failure)
+        Some(failure)
     }
 
     /// Why the request is compressed before it is sent, if it is.

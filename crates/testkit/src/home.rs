@@ -21,7 +21,7 @@ pub struct TempHome {
 impl TempHome {
     /// A home whose model is the given server's `mock-model`, with a window of 200,000 tokens.
     pub fn pointing_at(server: &MockServer) -> io::Result<TempHome> {
-        TempHome::with_config(&config_for(server))
+        TempHome::with_config(&config_for(server, 200_000))
     }
 
     /// A home with this `config.yaml`.
@@ -57,11 +57,11 @@ impl TempHome {
     }
 }
 
-/// The `config.yaml` of a home whose model is this server.
-pub(crate) fn config_for(server: &MockServer) -> String {
+/// The `config.yaml` of a home whose model is this server, with a window of so many tokens.
+pub(crate) fn config_for(server: &MockServer, window: u64) -> String {
     format!(
         "model:\n  default: mock-model\n  provider: custom\n  base_url: {}\n  api_key: test-key-0000\n  \
-         context_length: 200000\n",
+         context_length: {window}\n",
         server.base_url()
     )
 }

@@ -68,7 +68,7 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
             shown.done(&json!({"file": to, "bytes": bytes}), &told)
         }
         Action::Repair { .. } => {
-            let report = care::repair(&file)?;
+            let report = care::repair(&file).map_err(|error| beyond_repair(error, &file))?;
             let mut told = report.done.join("\n");
             if let Some(kept) = &report.kept {
                 told.push_str(&format!("\nthe damaged file is kept as {}", kept.display()));
@@ -122,6 +122,19 @@ fn check(file: &std::path::Path, shown: &Shown) -> Outcome {
         .for_each(|problem| output::note(&format!("  {problem}")));
     output::note("`talaria db repair` saves what can be read and keeps the damaged file");
     Ok(FAILED)
+}
+
+/// When even repair finds nothing, it is no advice any more.
+fn beyond_repair(error: StoreError, file: &std::path::Path) -> Failure {
+    let damaged = matches!(error, StoreError::Damaged { .. });
+    let failure = Failure::from(error);
+    if !damaged {
+        return failure;
+    }
+    let told = file.display();
+    failure.hint(format!(
+        "nothing in it can be read: put a backup in its place, or begin anew with `mv {told} {told}.broken`"
+    ))
 }
 
 fn not_copied(error: StoreError, to: &std::path::Path) -> Failure {

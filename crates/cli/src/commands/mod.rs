@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Command, FromArgMatches};
 
 use crate::args::{self, Root};
-use crate::exit::{Failure, Outcome, USAGE};
+use crate::exit::{DONE, FAILED, Failure, Outcome, USAGE};
 use crate::output;
 use crate::place::Place;
 
@@ -62,17 +62,42 @@ pub(crate) static COMMANDS: &[Row] = &[
 pub(crate) fn run(typed: &[OsString]) -> u8 {
     let is_turn = is_turn(typed);
     let wants_json = is_turn && typed.iter().any(|word| word == "--json");
-    let matches = match args::grammar().try_get_matches_from(typed) {
+    let matches = match args::grammar().try_get_matches_from(untangled(typed)) {
         Ok(matches) => matches,
         Err(error) => return not_understood(&error, wants_json),
     };
-    match dispatch(&matches) {
+    let code = match dispatch(&matches) {
         Ok(code) => code,
         Err(failure) => {
             output::note(&failure.to_string());
             failure.code
         }
+    };
+    match output::lost() {
+        Some(error) if code == DONE => {
+            output::note(&format!("error: standard output cannot be written: {error}"));
+            FAILED
+        }
+        _ => code,
     }
+}
+
+/// `-c` takes a title, and `talaria -c chat` means the command: a command's name after a bare `-c` is no title.
+fn untangled(typed: &[OsString]) -> Vec<OsString> {
+    let is_command = |word: &OsString| COMMANDS.iter().any(|row| word == row.name);
+    let is_bare = |word: &OsString| word == "-c" || word == "--continue";
+    let next = typed.iter().skip(1).map(Some).chain([None]);
+    typed
+        .iter()
+        .zip(next)
+        .map(|(word, next)| {
+            if is_bare(word) && next.is_some_and(is_command) {
+                "--continue=".into()
+            } else {
+                word.clone()
+            }
+        })
+        .collect()
 }
 
 fn dispatch(matches: &ArgMatches) -> Outcome {

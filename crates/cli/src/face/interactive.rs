@@ -29,14 +29,23 @@ const OWN: [(&str, &str); 3] = [
     ("stop", "while a turn runs: stop it (also Ctrl+C)"),
 ];
 /// Commands of the engine, for completion; `/help` has the whole list.
-const ENGINES: [&str; 8] = [
-    "help", "new", "resume", "branch", "title", "undo", "retry", "status",
+const ENGINES: [&str; 10] = [
+    "help",
+    "new",
+    "resume",
+    "branch",
+    "title",
+    "compress",
+    "uncompress",
+    "undo",
+    "retry",
+    "status",
 ];
 
 /// Talks until the person leaves.
 pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
     let open = opening::session(flags)?;
-    let (engine, _) = opening::engine(place, flags, true)?;
+    let (engine, loaded) = opening::engine(place, flags, true)?;
     let resumed = open != talaria_runtime::Open::New;
     let runtime = opening::runtime()?;
     let (mut session, signals) = runtime.block_on(async {
@@ -47,7 +56,7 @@ pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
         .events()
         .ok_or_else(|| Failure::failed("the session gives no events"))?;
     let (out, err) = (place.stdout(), place.stderr());
-    let view = View::new(Manner::Chat, out, err, true);
+    let view = View::new(Manner::Chat, out, err, true).set(&loaded.config.display);
     let id = session.id().clone();
     let mut talk = Talk {
         runtime: &runtime,
@@ -178,7 +187,6 @@ impl Talk<'_> {
     fn settle(&mut self, end: End) -> Option<u8> {
         match end {
             End::Finished(result) => {
-                self.id = result.session_id.clone();
                 if !self.view.has_streamed()
                     && let Some(answer) = &result.final_response
                 {
@@ -201,6 +209,7 @@ impl Talk<'_> {
     }
 
     fn leave(&mut self) {
+        let id = self.view.session().unwrap_or(&self.id).clone();
         self.session.send(Op::Shutdown);
         let events = &mut self.events;
         let last = async { while events.recv().await.is_some() {} };
@@ -211,7 +220,7 @@ impl Talk<'_> {
             let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
             output::note(&format!(
                 "{} turns in {minutes}; go on with: talaria -r {}",
-                self.turns, self.id
+                self.turns, id
             ));
         }
     }

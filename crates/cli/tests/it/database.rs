@@ -74,3 +74,38 @@ fn a_damaged_file_is_found_and_repaired_with_the_old_one_kept() {
     let found = run(&home, &["search", "wordalpha", "--json"]).ok().json();
     assert_eq!(found["total"], 1);
 }
+
+#[test]
+fn a_file_that_is_no_database_is_told_by_every_command_and_left_alone() {
+    let (server, home) = talking([]);
+    std::fs::write(
+        home.database(),
+        "certainly no database, but long enough to look at ".repeat(50),
+    )
+    .unwrap();
+    for args in [
+        &["-z", "hi"][..],
+        &["sessions", "list"],
+        &["db", "check"],
+        &["db", "repair"],
+        &["search", "x"],
+    ] {
+        let ran = run(&home, args);
+        assert!(
+            ran.code == 1 && ran.err.contains("state.db is damaged"),
+            "{args:?}: {}",
+            ran.told()
+        );
+    }
+    assert!(
+        run(&home, &["db", "repair"])
+            .err
+            .contains("put a backup in its place")
+    );
+    assert!(
+        std::fs::read_to_string(home.database())
+            .unwrap()
+            .starts_with("certainly")
+    );
+    assert!(server.requests().is_empty());
+}

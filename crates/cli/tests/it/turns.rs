@@ -180,7 +180,13 @@ fn messages_are_what_the_next_request_would_start_from() {
 
 #[test]
 fn continue_takes_the_newest_session_and_resume_a_title() {
-    let (server, home) = talking([Step::say("a"), Step::say("b"), Step::say("c"), Step::say("d")]);
+    let (server, home) = talking([
+        Step::say("a"),
+        Step::say("b"),
+        Step::say("c"),
+        Step::say("d"),
+        Step::say("e"),
+    ]);
     let id = |args: &[&str]| {
         run(&home, args).ok().json()["session_id"]
             .as_str()
@@ -190,6 +196,11 @@ fn continue_takes_the_newest_session_and_resume_a_title() {
     let first = id(&["-z", "first session", "--json"]);
     run(&home, &["sessions", "rename", &first, "Alpha"]).ok();
     assert_eq!(id(&["-c", "-z", "more", "--json"]), first);
+    assert_eq!(
+        id(&["-c", "chat", "-q", "and more", "--json"]),
+        first,
+        "a command's name is no title"
+    );
     let second = id(&["-z", "second session", "--json"]);
     assert_ne!(second, first);
     assert_eq!(id(&["--resume", "Alpha", "-z", "and more", "--json"]), first);

@@ -135,3 +135,39 @@ fn a_reader_that_goes_away_is_no_crash() {
     let ran = crate::program::finish(child);
     assert!(ran.code == 0 && ran.err.is_empty(), "{}", ran.told());
 }
+
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let home = home("{}\n");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command(&home, &["config", "show"]).stdout(full).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("standard output cannot be written"), "{err}");
+}
+
+#[test]
+fn a_home_that_is_a_file_is_bad_usage() {
+    let home = home("{}\n");
+    let ran = run(&home, &["--home", "/etc/passwd", "sessions", "list"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("/etc/passwd is a file"),
+        "{}",
+        ran.told()
+    );
+}
+
+#[test]
+fn a_folder_that_is_gone_is_told_where_one_is_needed() {
+    let home = home("{}\n");
+    let script = r#"mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@""#;
+    let talaria = env!("CARGO_BIN_EXE_talaria");
+    let mut shell = home.command("sh");
+    let output = shell
+        .args(["-c", script, talaria, "-z", "hi"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--cwd"));
+}

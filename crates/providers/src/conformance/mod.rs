@@ -86,6 +86,8 @@ impl Wire {
                 api_mode: self.mode,
             },
             api_key: None,
+            pool: None,
+            pool_entry: None,
             context_length: None,
             max_output_tokens: None,
             stale_timeout: Duration::from_secs(1),

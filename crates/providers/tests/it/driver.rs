@@ -2,7 +2,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use talaria_llm::Provider;
-use talaria_providers::{connect, resolve};
+use talaria_providers::{CredentialPool, Strategy, connect, resolve};
 use talaria_recovery::{Failure, Phase};
 use talaria_types::{Completion, Delta, ErrorKind, Rewrite};
 use tokio_util::sync::CancellationToken;
@@ -290,4 +290,29 @@ async fn a_redirect_is_not_followed_with_the_key() {
         "{failure:?}"
     );
     assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_spent_key_is_left_for_the_next_of_the_pool() {
+    let spent = plain(
+        "402 Payment Required",
+        "",
+        r#"{"error":{"message":"Insufficient credits","code":402}}"#,
+    );
+    let server = Server::start(vec![spent, events(&(text("paid") + END))]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let pool = CredentialPool::new(folder.path().join("auth.json"), "custom", Strategy::FillFirst);
+    pool.add("one", "sk-pool-1").unwrap();
+    pool.add("two", "sk-pool-2").unwrap();
+    let mut words = server.words();
+    words.api_key = None;
+    words.auth_file = Some(folder.path().join("auth.json"));
+    let provider = connect(resolve(&words, &|_| None).unwrap());
+    let failure = ask(&*provider).await.unwrap_err();
+    assert!(provider.credentials().can_rotate);
+    assert!(provider.next_credential(&failure));
+    assert!(!provider.credentials().can_rotate);
+    assert_eq!(ask(&*provider).await.unwrap().text, "paid");
+    let seen = server.seen();
+    assert!(seen[0].head.contains("sk-pool-1") && seen[1].head.contains("sk-pool-2"));
 }

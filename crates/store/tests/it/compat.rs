@@ -303,3 +303,51 @@ fn the_file_has_the_shape_of_hermes() {
         assert!(!columns(&sql, table).is_empty(), "{table}");
     }
 }
+
+#[test]
+fn a_lineage_that_hermes_compressed_is_shown_once() {
+    let home = Home::new();
+    let old = home.session("old");
+    let say = |text: &str| Message::user(text);
+    home.say(
+        &old,
+        &[
+            say("first"),
+            say("continue"),
+            say("hidden"),
+            say("continue"),
+            say("last"),
+        ],
+    );
+    let mut child = crate::common::new("child");
+    child.parent = Some(old.clone());
+    home.store
+        .end_session(&old, "compression", crate::common::at(5.0))
+        .unwrap();
+    home.store.create_session(&child).unwrap();
+    home.say(
+        &child.id,
+        &[
+            say("first"),
+            say("[CONTEXT COMPACTION] summary"),
+            say("continue"),
+            say("last"),
+            say("new"),
+            say("continue"),
+        ],
+    );
+    let full = texts(&home.store.full(&child.id).unwrap());
+    assert_eq!(full[5..], ["[CONTEXT COMPACTION] summary", "new", "continue"]);
+    assert_eq!(full.len(), 8);
+    let query = SearchQuery {
+        text: "last".into(),
+        limit: 5,
+        ..SearchQuery::default()
+    };
+    let found = home.store.search(&query).unwrap();
+    assert_eq!(
+        (found.total, found.hits.len()),
+        (1, 1),
+        "a copy without a mark is one hit with its original"
+    );
+}

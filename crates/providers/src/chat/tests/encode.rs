@@ -15,6 +15,8 @@ fn endpoint(provider: &str, model: &str) -> Endpoint {
             api_mode: ApiMode::ChatCompletions,
         },
         api_key: None,
+        pool: None,
+        pool_entry: None,
         context_length: None,
         max_output_tokens: None,
         stale_timeout: std::time::Duration::from_secs(1),

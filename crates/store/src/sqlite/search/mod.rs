@@ -305,6 +305,8 @@ impl<'a> Collector<'a> {
             ))
         });
         let Some((session, role, timestamp)) = found.optional()? else {
+            // Another program erased the row; only `message_pairs` can still name it.
+            self.repeated += 1;
             return Ok(true);
         };
         let owner = self.owner(&session)?;
