@@ -11,7 +11,7 @@ use crate::clock;
 use crate::commands;
 use crate::lease::{Lease, NoLease};
 use crate::prepare;
-use crate::record::{self, Record};
+use crate::record::{self, Digester, Record};
 use crate::session::Session;
 use crate::turn_loop::Drive;
 
@@ -110,6 +110,7 @@ impl Session {
             result.exit_reason = ExitReason::ContextOverflow;
             return Ok(result);
         }
+        self.digester = Digester::default();
         self.executor.begin_turn();
         let begin = Record::Begin {
             version: env!("CARGO_PKG_VERSION").to_owned(),

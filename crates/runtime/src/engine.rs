@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_config::Loaded;
+use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
@@ -236,6 +237,7 @@ impl Engine {
             side_usage: BTreeMap::new(),
             unwritten: Bill::default(),
             spent: Bill::default(),
+            composer: Composer::default(),
             digester: Digester::default(),
             sink,
             inbox,

@@ -1,6 +1,7 @@
 //! Ask the model, and what follows from its answer or its failure.
 
 use serde::{Deserialize, Serialize};
+use talaria_context::compose::Composer;
 use talaria_recovery::empty::{self, EmptyAnswer, EmptyDecision, EmptyRemedy};
 use talaria_recovery::{Decision, ErrorKind, Failure, Phase, Remedy, Situation, decide};
 use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Rewrite, Role, Trigger};
@@ -61,9 +62,9 @@ impl CallModel {
         !self.as_it_is && !self.state.closing && self.state.budget.compactions > 0
     }
 
-    /// What is asked.
-    pub fn request(&self) -> ModelRequest {
-        self.state.request()
+    /// What is asked. `composer` remembers the messages it has made sendable before.
+    pub fn request(&self, composer: &mut Composer) -> ModelRequest {
+        self.state.request(composer)
     }
 
     /// The turn's state, for the driver's records.
