@@ -115,7 +115,11 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
         FinishReason::Refused => refused(state, &completion, situation),
         FinishReason::WindowExceeded => {
             let text = "the context window was full before the answer was complete";
-            failed(state, Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text), situation)
+            failed(
+                state,
+                Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text),
+                situation,
+            )
         }
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_)
@@ -200,7 +204,11 @@ fn refused(state: Box<State>, completion: &Completion, situation: &Situation) ->
     } else {
         said
     };
-    failed(state, Failure::new(ErrorKind::Refused, Phase::Answer, words), situation)
+    failed(
+        state,
+        Failure::new(ErrorKind::Refused, Phase::Answer, words),
+        situation,
+    )
 }
 
 /// The refusal is the turn's end and has its row.
@@ -210,7 +218,12 @@ fn declined(mut state: Box<State>, words: &str) -> Step {
         finish_reason: Some("content_filter".to_owned()),
         ..Message::assistant(words)
     });
-    Step::Done(Ending::of(state, Outcome::Refused { text: words.to_owned() }))
+    Step::Done(Ending::of(
+        state,
+        Outcome::Refused {
+            text: words.to_owned(),
+        },
+    ))
 }
 
 /// No visible text and no calls: the empty-answer chain decides.

@@ -1,5 +1,7 @@
 //! A conversation on a terminal: a line editor between turns, the turn's events while one runs.
 
+use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use reedline::{
@@ -12,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use super::keyboard::Keyboard;
 use super::signals::Signals;
-use super::turn::{End, Turn};
+use super::turn::{End, Turn, is_farewell};
 use super::view::View;
 use super::{Manner, opening};
 use crate::args::TurnFlags;
@@ -66,6 +68,7 @@ pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
         view,
         id,
         turns: 0,
+        later: VecDeque::new(),
         began: Instant::now(),
     };
     let outcome = talk.run(place, &engine, flags, resumed);
@@ -82,6 +85,8 @@ struct Talk<'a> {
     view: View,
     id: SessionId,
     turns: u32,
+    /// Commands that were typed while a turn ran.
+    later: VecDeque<String>,
     began: Instant,
 }
 
@@ -92,34 +97,18 @@ impl Talk<'_> {
         let mut images = flags.image.clone();
         let mut warned = false;
         loop {
-            let typed = editor.read_line(&Question);
+            let typed = match self.later.pop_front() {
+                Some(command) => Ok(Signal::Success(command)),
+                None => editor.read_line(&Question),
+            };
             match typed {
                 Ok(Signal::Success(line)) => {
                     warned = false;
                     let line = line.trim();
-                    match line.strip_prefix('/') {
-                        _ if line.is_empty() => {}
-                        Some("quit" | "exit" | "q") => return Ok(DONE),
-                        Some("clear") => {
-                            let _ = editor.clear_screen();
-                        }
-                        Some(command) => {
-                            if let Some(code) = self.command(command) {
-                                return Ok(code);
-                            }
-                        }
-                        None => {
-                            let content =
-                                opening::content(place, line.to_owned(), &std::mem::take(&mut images));
-                            match content {
-                                Ok(content) => {
-                                    if let Some(code) = self.turn(content) {
-                                        return Ok(code);
-                                    }
-                                }
-                                Err(failure) => output::note(&failure.to_string()),
-                            }
-                        }
+                    if line == "/clear" {
+                        let _ = editor.clear_screen();
+                    } else if let Some(code) = self.line(place, line, &mut images) {
+                        return Ok(code);
                     }
                 }
                 Ok(Signal::CtrlC) if !warned => {
@@ -128,6 +117,26 @@ impl Talk<'_> {
                 }
                 Ok(_) => return Ok(DONE),
                 Err(error) => return Err(Failure::failed(format!("the terminal cannot be read: {error}"))),
+            }
+        }
+    }
+
+    /// Does what a line asks for; an exit code when the person leaves.
+    fn line(&mut self, place: &Place, line: &str, images: &mut Vec<PathBuf>) -> Option<u8> {
+        if line.is_empty() {
+            return None;
+        }
+        if is_farewell(line) {
+            return Some(DONE);
+        }
+        if let Some(command) = line.strip_prefix('/') {
+            return self.command(command);
+        }
+        match opening::content(place, line.to_owned(), &std::mem::take(images)) {
+            Ok(content) => self.turn(content),
+            Err(failure) => {
+                output::note(&failure.to_string());
+                None
             }
         }
     }
@@ -179,6 +188,7 @@ impl Talk<'_> {
             signals: &mut self.signals,
             watcher: &mut self.view,
             keyboard: Some(&mut keyboard),
+            later: Some(&mut self.later),
             leaving: false,
         };
         self.runtime.block_on(turn.run(op))
@@ -200,6 +210,7 @@ impl Talk<'_> {
                 None
             }
             End::Answered => None,
+            End::Left if self.later.iter().any(|line| is_farewell(line)) => Some(DONE),
             End::Left => Some(INTERRUPTED),
             End::Gone => {
                 output::note("error: the session has ended; logs/errors.log in the home folder says why");
