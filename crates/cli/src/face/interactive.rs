@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use reedline::{
@@ -16,7 +17,7 @@ use super::keyboard::Keyboard;
 use super::signals::Signals;
 use super::turn::{End, Turn, is_farewell};
 use super::view::View;
-use super::{Manner, opening};
+use super::{Manner, departure, opening};
 use crate::args::TurnFlags;
 use crate::exit::{DONE, Failure, INTERRUPTED, Outcome};
 use crate::output;
@@ -92,11 +93,16 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     fn run(&mut self, place: &Place, engine: &Engine, flags: &TurnFlags, resumed: bool) -> Outcome {
-        let mut editor = editor(place);
+        let over = departure::watch(self.runtime)?;
+        let mut editor = editor(place).with_break_signal(over.clone());
         self.greet(engine, resumed);
         let mut images = flags.image.clone();
         let mut warned = false;
         loop {
+            // The editor may have taken the flag's word already; a turn that ran meanwhile has not.
+            if over.load(Ordering::Relaxed) {
+                return Ok(INTERRUPTED);
+            }
             let typed = match self.later.pop_front() {
                 Some(command) => Ok(Signal::Success(command)),
                 None => editor.read_line(&Question),
@@ -115,8 +121,9 @@ impl Talk<'_> {
                     warned = true;
                     output::note("(Ctrl+C again, Ctrl+D or /quit to leave)");
                 }
+                Ok(Signal::ExternalBreak(_)) => return Ok(INTERRUPTED),
                 Ok(_) => return Ok(DONE),
-                Err(error) => return Err(Failure::failed(format!("the terminal cannot be read: {error}"))),
+                Err(error) => return Err(unreadable(&error)),
             }
         }
     }
@@ -234,6 +241,15 @@ impl Talk<'_> {
                 self.turns, id
             ));
         }
+    }
+}
+
+/// Without a terminal there is no session.
+fn unreadable(error: &std::io::Error) -> Failure {
+    Failure {
+        code: INTERRUPTED,
+        message: format!("the terminal cannot be read: {error}"),
+        hint: None,
     }
 }
 
