@@ -1,5 +1,6 @@
 //! Shows a session to a person or a program: one turn, or a conversation.
 
+mod departure;
 mod interactive;
 mod keyboard;
 mod markdown;

@@ -108,6 +108,7 @@ impl Show {
             signals,
             watcher: self,
             keyboard,
+            later: None,
             leaving: true,
         };
         let end = turn.run(op).await;
