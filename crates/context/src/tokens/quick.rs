@@ -67,10 +67,13 @@ const CONTINUES: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 128 {
-        table[byte] = match ASCII[byte] {
-            Class::Lower => 1 << Class::Lower as u8 | 1 << Class::Upper as u8,
-            class => 1 << class as u8,
+        let class = ASCII[byte];
+        let also = if matches!(class, Class::Lower) {
+            1 << Class::Upper as u8
+        } else {
+            0
         };
+        table[byte] = 1 << class as u8 | also;
         byte += 1;
     }
     table

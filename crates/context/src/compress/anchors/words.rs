@@ -328,10 +328,10 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     fn word(&mut self, word: Word<'a>, next: Option<Word<'a>>) {
         let factual = word.has_any(FACTUAL) && word.text.len() <= 300;
-        if let Some(fact) = factual.then(|| self.fact(word, next)).flatten() {
-            if !self.found.iter().rev().take(RECENT).any(|known| *known == fact) {
-                self.found.push(fact);
-            }
+        if let Some(fact) = factual.then(|| self.fact(word, next)).flatten()
+            && !self.found.iter().rev().take(RECENT).any(|known| *known == fact)
+        {
+            self.found.push(fact);
         }
         self.before = [word.text, self.before[0], self.before[1]];
     }
