@@ -73,7 +73,7 @@ pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
         began: Instant::now(),
     };
     let outcome = talk.run(place, &engine, flags, resumed);
-    talk.leave();
+    talk.leave(&engine);
     runtime.shutdown_background();
     outcome
 }
@@ -226,7 +226,7 @@ impl Talk<'_> {
         }
     }
 
-    fn leave(&mut self) {
+    fn leave(&mut self, engine: &Engine) {
         let id = self.view.session().unwrap_or(&self.id).clone();
         self.session.send(Op::Shutdown);
         let events = &mut self.events;
@@ -234,7 +234,7 @@ impl Talk<'_> {
         let _ = self
             .runtime
             .block_on(async { tokio::time::timeout(std::time::Duration::from_millis(250), last).await });
-        if self.turns > 0 {
+        if self.turns > 0 && super::is_stored(engine, &id) {
             let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
             output::note(&format!(
                 "{} turns in {minutes}; go on with: talaria -r {}",

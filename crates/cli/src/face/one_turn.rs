@@ -154,8 +154,10 @@ impl Show {
             self.view.error(error);
         }
         let id = &result.session_id;
-        self.view
-            .progress(&format!("session {id}  (go on with: talaria -r {id})"));
+        if super::is_stored(engine, id) {
+            self.view
+                .progress(&format!("session {id}  (go on with: talaria -r {id})"));
+        }
         Ok(exit::of_turn(result))
     }
 }
