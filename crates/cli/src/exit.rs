@@ -200,12 +200,6 @@ impl From<ReplayError> for Failure {
     }
 }
 
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self::failed(format!("{error:#}"))
-    }
-}
-
 /// The error with its causes, each said once.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
