@@ -97,12 +97,8 @@ impl Recall {
             ..SearchQuery::default()
         };
         let lineage = self.store.lineage(session)?;
-        let hits = self.store.search(&query)?.hits;
-        let own: Vec<MessageId> = hits
-            .iter()
-            .filter(|hit| lineage.contains(&hit.session_id))
-            .map(|hit| hit.message_id)
-            .collect();
+        let hits = self.store.search_within(&query, &lineage)?.hits;
+        let own: Vec<MessageId> = hits.iter().map(|hit| hit.message_id).collect();
         let mut found = self.store.recall(&own)?;
         found.sort_by_key(|row| own.iter().position(|id| *id == row.id));
         Ok(found)
