@@ -72,6 +72,7 @@ impl Source {
             || folder("examples")
             || folder("fuzz")
             || folder("benches")
+            || folder("conformance")
     }
 
     /// The lines before the file's own test module.

@@ -70,12 +70,18 @@ impl Failure {
         let kind = match self.code {
             USAGE | NO_PROVIDER => ErrorKind::Config,
             INTERRUPTED => ErrorKind::Interrupted,
+            NO_FIT => ErrorKind::ContextOverflow,
             _ => ErrorKind::Internal,
+        };
+        let reason = match self.code {
+            INTERRUPTED => ExitReason::Interrupted,
+            NO_FIT => ExitReason::ContextOverflow,
+            _ => ExitReason::Error,
         };
         json!({
             "final_response": null, "session_id": null, "root_session_id": null,
             "completed": false, "failed": true, "partial": false, "interrupted": self.code == INTERRUPTED,
-            "exit_reason": if self.code == INTERRUPTED { "interrupted" } else { "error" },
+            "exit_reason": reason,
             "error": {"kind": kind, "message": self.message, "status": null, "hint": self.hint},
             "api_calls": 0, "compressions": 0, "model": "", "provider": "",
             "usage": talaria_types::Usage::default(), "usage_by_task": {},
@@ -114,6 +120,9 @@ impl From<ConfigError> for Failure {
             ConfigError::Syntax { .. } => {
                 Some("fix that line (`talaria config edit` opens the file)".to_owned())
             }
+            ConfigError::Value { place, .. } if place.starts_with('$') => Some(format!(
+                "change or unset the variable {place} (it may stand in the home folder's .env)"
+            )),
             ConfigError::Value { key, place, .. } if place != "config set" && !key.contains(' ') => Some(
                 format!("set it with `talaria config set {key} VALUE`, or edit the file"),
             ),
@@ -138,7 +147,6 @@ impl From<StoreError> for Failure {
             }
             StoreError::AmbiguousSession { .. } => (USAGE, Some("give more of the id".to_owned())),
             StoreError::TitleTaken { .. } | StoreError::BadTitle { .. } | StoreError::NothingToUndo { .. } => (USAGE, None),
-            StoreError::AlreadyCompressed { .. } | StoreError::OriginalsGone { .. } => (FAILED, None),
             StoreError::Damaged { .. } => (
                 FAILED,
                 Some("`talaria db check` says what is damaged, `talaria db repair` saves what can be read".to_owned()),
@@ -150,7 +158,9 @@ impl From<StoreError> for Failure {
                 Some("check that the home folder can be written (`talaria doctor`), or give another with --home".to_owned()),
             ),
             StoreError::File { source, .. } => (FAILED, file_hint(source)),
-            StoreError::Sqlite(_) => (FAILED, None),
+            StoreError::AlreadyCompressed { .. }
+            | StoreError::OriginalsGone { .. }
+            | StoreError::Sqlite(_) => (FAILED, None),
         };
         Self {
             code,
@@ -187,12 +197,6 @@ impl From<ReplayError> for Failure {
             ReplayError::BadRecord { .. } => Self::failed(error.to_string()),
             ReplayError::Store(error) => error.into(),
         }
-    }
-}
-
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self::failed(format!("{error:#}"))
     }
 }
 
@@ -253,6 +257,17 @@ mod tests {
             found: "\"x\"".to_owned(),
         };
         assert_eq!(Failure::from(error).code, USAGE);
+        let error = ConfigError::Value {
+            place: "$HERMES_MAX_ITERATIONS".to_owned(),
+            key: "agent.max_turns".to_owned(),
+            expected: "a whole number".to_owned(),
+            found: "\"x\"".to_owned(),
+        };
+        let hint = Failure::from(error).hint.unwrap();
+        assert!(
+            hint.contains("unset the variable $HERMES_MAX_ITERATIONS"),
+            "{hint}"
+        );
     }
 
     #[test]

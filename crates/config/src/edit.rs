@@ -383,4 +383,6 @@ pub(crate) fn scalar(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;

@@ -40,7 +40,11 @@ impl Engine {
         preview: bool,
     ) -> Result<(CompactionReport, Vec<String>), EngineError> {
         let mut session = self.opened(name).await?;
-        let order = Order { trigger: Trigger::Command, focus, keep_exchanges: None };
+        let order = Order {
+            trigger: Trigger::Command,
+            focus,
+            keep_exchanges: None,
+        };
         let report = if preview {
             session.preview(&order).await?
         } else {
@@ -91,11 +95,16 @@ impl Session {
         let from = self.id.clone();
         let new = clock::fresh_session_id();
         let mut row = self.new_row(Some(from.clone()));
-        row.id = new.clone();
+        row.id = new;
         row.model_config["_branched_from"] = from.as_str().into();
         row.model_config["_undo_of"] = from.as_str().into();
         let undone = self.store().uncompress(&from, steps, &row)?;
-        Ok(Uncompressed { session_id: undone.session, from: undone.from, messages: undone.messages, tokens })
+        Ok(Uncompressed {
+            session_id: undone.session,
+            from: undone.from,
+            messages: undone.messages,
+            tokens,
+        })
     }
 }
 
@@ -103,7 +112,9 @@ async fn take_lease<'a>(store: &'a dyn SessionStore, root: &SessionId) -> Result
     let cancel = CancellationToken::new();
     let lease = Lease::take(store, root, &cancel, |_| {}).await;
     lease.map_err(|reason| match reason {
-        NoLease::Busy(holder) => EngineError::Busy(format!("another process ({holder}) runs a turn of this session")),
+        NoLease::Busy(holder) => {
+            EngineError::Busy(format!("another process ({holder}) runs a turn of this session"))
+        }
         NoLease::Interrupted => EngineError::Busy("interrupted".to_owned()),
         NoLease::Store(error) => EngineError::Store(error),
     })

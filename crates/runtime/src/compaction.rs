@@ -17,6 +17,7 @@ use talaria_types::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::bill::Bill;
 use crate::clock;
 use crate::session::Session;
 use crate::summarise::{Summarised, Summariser};
@@ -104,9 +105,9 @@ impl Session {
         });
         self.sink.status("⟳ compacting context…");
         let (mut summariser, written) = self.summary(order, &mut planned, cancel).await;
-        let usage = std::mem::take(&mut summariser.usage);
+        let bill = summariser.bill;
         let author = summariser.author.take();
-        self.account_summary(usage, summariser.calls)?;
+        self.account_summary(&bill)?;
         let compressed = match written {
             Ok(Some(compressed)) => compressed,
             Ok(None) => {
@@ -118,8 +119,8 @@ impl Session {
             Err(why) => return Ok(self.nothing(order, tokens, why)),
         };
         let model = author.map(|model| model.provider.identity().model.clone());
-        let facts = self.facts(order, &planned, &compressed, (usage, model, began.elapsed()));
-        self.apply(order, &planned, &compressed, facts)
+        let facts = self.facts(order, &planned, &compressed, (bill, model, began.elapsed()));
+        self.apply(order, &planned, &compressed, &facts)
     }
 
     /// ② What would be hidden.
@@ -129,6 +130,13 @@ impl Session {
         let history = self.store().live(&self.id)?;
         let request = self.whole_request(&history);
         let tokens_before = self.gauge.size(&request, &sizes);
+        let overhead = self.gauge.overhead(&request);
+        let trigger = if order.is_forced() {
+            // By hand the tail is a share of what is there, not of what could be.
+            tokens_before.max(3 * overhead).min(sizes.trigger())
+        } else {
+            sizes.trigger()
+        };
         let compression = &self.shared.loaded.config.compression;
         let budget = Budget {
             summariser_window: self.summariser_window(sizes.window).await,
@@ -137,7 +145,7 @@ impl Session {
             protect_last_n: compression.protect_last_n,
             keep_exchanges: order.keep_exchanges,
             calibration: self.gauge.calibration(),
-            ..Budget::new(sizes.window, sizes.trigger(), self.gauge.overhead(&request))
+            ..Budget::new(sizes.window, trigger, overhead)
         };
         let guidance = Guidance {
             focus: order.focus.clone(),
@@ -197,8 +205,7 @@ impl Session {
                 .collect(),
             timeout,
             cancel,
-            usage: Usage::default(),
-            calls: 0,
+            bill: Bill::default(),
             author: None,
         };
         let must_fit = order.trigger == Trigger::Overflow || planned.tokens_before > planned.sizes.room();
@@ -248,7 +255,7 @@ impl Session {
         order: &Order,
         planned: &Planned,
         compressed: &Compressed,
-        (usage, model, took): (Usage, Option<String>, Duration),
+        (bill, model, took): (Bill, Option<String>, Duration),
     ) -> CompactionFacts {
         let freed = compressed.tokens_before.saturating_sub(compressed.tokens_after);
         let share = freed as f64 / compressed.tokens_before.max(1) as f64;
@@ -261,8 +268,8 @@ impl Session {
             anchors: compressed.anchors,
             tokens_before: planned.tokens_before,
             tokens_after: after,
-            usage,
-            cost_usd: None,
+            usage: bill.usage,
+            cost_usd: bill.usd(),
             model,
             duration_ms: took.as_millis() as u64,
         }
@@ -274,7 +281,7 @@ impl Session {
         order: &Order,
         planned: &Planned,
         compressed: &Compressed,
-        facts: CompactionFacts,
+        facts: &CompactionFacts,
     ) -> Result<(Compacted, CompactionReport), StoreError> {
         self.rebuild_prompt(planned.sizes.window);
         let before = self.id.clone();
@@ -297,7 +304,7 @@ impl Session {
             self.gauge.meter.resume();
         }
         self.keep_meter()?;
-        self.tell_compressed(&before, order, &ids, &facts)
+        self.tell_compressed(&before, order, &ids, facts)
     }
 
     /// ⑥ One transaction.
@@ -408,10 +415,12 @@ impl Session {
     }
 
     /// Tokens of the summary calls, under their own task.
-    fn account_summary(&mut self, usage: Usage, calls: u64) -> Result<(), StoreError> {
-        if calls == 0 {
+    fn account_summary(&mut self, bill: &Bill) -> Result<(), StoreError> {
+        if bill.calls == 0 {
             return Ok(());
         }
+        let usage = bill.usage;
+        self.spent.join(bill);
         *self
             .side_usage
             .entry(Task::Compression.as_str().to_owned())
@@ -429,9 +438,9 @@ impl Session {
                 identity.base_url.clone(),
                 String::new(),
             ),
-            calls,
+            calls: bill.calls,
             usage,
-            cost_usd: None,
+            cost_usd: bill.usd(),
         };
         self.store().add_usage(&self.id, &row, clock::now())
     }

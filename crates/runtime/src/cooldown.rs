@@ -4,6 +4,7 @@
 use talaria_context::meter::Meter;
 use talaria_recovery::ErrorKind;
 use talaria_store::StoreError;
+use talaria_types::Rewrite;
 
 use crate::clock;
 use crate::compaction::cool_down_seconds;
@@ -41,6 +42,36 @@ impl Session {
         }
         self.store().set_meta(&self.meter_key(), Some(&text))?;
         self.kept_meter = Some(text);
+        Ok(())
+    }
+
+    fn repairs_key(&self) -> String {
+        format!("talaria:repairs:{}", self.root)
+    }
+
+    /// Repairs that an earlier process found this model's requests to need.
+    pub(crate) fn stored_repairs(&self) -> Vec<Rewrite> {
+        let stored = self.store().meta(&self.repairs_key()).ok().flatten();
+        let parsed = stored.and_then(|text| serde_json::from_str::<(String, Vec<Rewrite>)>(&text).ok());
+        let model = &self.models.current().provider.identity().model;
+        parsed
+            .filter(|(of, _)| of == model)
+            .map(|(_, repairs)| repairs)
+            .unwrap_or_default()
+    }
+
+    /// Writes the repairs down, so that the next process does not fail first.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn keep_repairs(&mut self) -> Result<(), StoreError> {
+        if self.rewrites == self.kept_repairs || !self.stored {
+            return Ok(());
+        }
+        let model = self.models.current().provider.identity().model.clone();
+        let text = serde_json::to_string(&(model, &self.rewrites)).unwrap_or_default();
+        self.store().set_meta(&self.repairs_key(), Some(&text))?;
+        self.kept_repairs.clone_from(&self.rewrites);
         Ok(())
     }
 

@@ -6,19 +6,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_config::Loaded;
+use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
-use talaria_tools::{Executor, Registry, ToolSession};
+use talaria_tools::{Executor, Registry, ToolSession, erase};
 use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
+use crate::bill::Bill;
 use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::{Model, Models};
+use crate::recall::Recall;
 use crate::record::Digester;
 use crate::session::Session;
+use crate::session_search::SessionSearch;
 use crate::{SessionHandle, actor, clock, setup};
 
 /// How an engine is run by its face.
@@ -111,12 +115,17 @@ impl Engine {
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
         let (chain, mut warnings) = setup::chain(&loaded)?;
         let auxiliary = setup::auxiliary(&loaded, &mut warnings);
-        let store = SqliteStore::open(&loaded.home.database(), &loaded.home.images())?;
+        private_file(&loaded.home.database());
+        let store: Arc<dyn SessionStore> =
+            Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        let mut registry = Registry::builtin();
+        registry.add("recall", erase(Recall { store: store.clone() }));
+        registry.add("session_search", erase(SessionSearch { store: store.clone() }));
         let shared = Shared {
             loaded,
             options,
-            store: Arc::new(store),
-            registry: Arc::new(Registry::builtin()),
+            store,
+            registry: Arc::new(registry),
             chain,
             warnings,
             auxiliary,
@@ -159,6 +168,7 @@ impl Engine {
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
         let handle = SessionHandle::new(ops, events, session.id.clone());
+        inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
         tokio::spawn(actor::run(session, queue));
         Ok(handle)
@@ -183,7 +193,12 @@ impl Engine {
     }
 
     /// A session without a past.
-    pub(crate) async fn blank(&self, id: SessionId, sink: Sink, inbox: Arc<Inbox>) -> Result<Session, EngineError> {
+    pub(crate) async fn blank(
+        &self,
+        id: SessionId,
+        sink: Sink,
+        inbox: Arc<Inbox>,
+    ) -> Result<Session, EngineError> {
         let shared = self.shared.clone();
         let config = &shared.loaded.config;
         let models = Models::new(
@@ -199,7 +214,9 @@ impl Engine {
         let tools = shared.registry.specs(&selection);
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
-        let executor = Executor::new(shared.registry.clone(), selection, ToolSession::new(settings));
+        let tool_session = ToolSession::new(settings);
+        tool_session.hide_secrets(setup::secrets(&shared.loaded));
+        let executor = Executor::new(shared.registry.clone(), selection, tool_session);
         Ok(Session {
             root: id.clone(),
             id,
@@ -213,11 +230,14 @@ impl Engine {
             executor,
             models,
             rewrites: Vec::new(),
+            kept_repairs: Vec::new(),
             gauge: Gauge::new(&model, Meter::default()),
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
-            unwritten: (0, talaria_types::Usage::default()),
+            unwritten: Bill::default(),
+            spent: Bill::default(),
+            composer: Composer::default(),
             digester: Digester::default(),
             sink,
             inbox,
@@ -252,8 +272,21 @@ impl Session {
         self.system = prompt.map(Arc::from);
         self.history = crate::prepare::live(self)?;
         self.gauge.meter = self.stored_meter();
+        self.rewrites = self.stored_repairs();
+        self.kept_repairs.clone_from(&self.rewrites);
         self.executor.session().hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())
     }
+}
+
+/// A new database is its owner's alone: it holds everything that is said. What
+/// keeps it from being made is told by the store.
+fn private_file(path: &std::path::Path) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let _ = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
 }

@@ -3,7 +3,7 @@
 use talaria_recovery::Failure;
 use talaria_store::{StoreError, UsageRow};
 use talaria_turn::{Ending, Kind, Outcome};
-use talaria_types::{ErrorKind, ExitReason, RecoveryCount, TurnError, TurnResult};
+use talaria_types::{ErrorKind, ExitReason, RecoveryCount, Task, TurnError, TurnResult};
 
 use crate::clock;
 use crate::session::Session;
@@ -13,12 +13,14 @@ impl Session {
     ///
     /// # Errors
     /// When the tokens cannot be written.
-    pub(crate) fn finish(&mut self, ending: Ending) -> Result<TurnResult, StoreError> {
-        self.keep(&ending);
+    pub(crate) fn finish(&mut self, ending: &Ending) -> Result<TurnResult, StoreError> {
+        self.keep(ending);
         self.write_usage()?;
         self.keep_meter()?;
+        self.keep_repairs()?;
+        self.keep_consent();
         self.known_rows = self.store().session(&self.id)?.map_or(0, |row| row.message_count);
-        Ok(self.result(&ending))
+        Ok(self.result(ending))
     }
 
     /// The conversation and what was learned about the provider.
@@ -33,30 +35,46 @@ impl Session {
         self.rewrites.clone_from(&ending.rewrites);
     }
 
+    /// What was allowed for good goes into the configuration.
+    fn keep_consent(&self) {
+        let new = self.executor.session().grants().newly_permanent();
+        if new.is_empty() {
+            return;
+        }
+        let list = self.config().command_allowlist.iter().chain(&new);
+        let list = serde_json::to_string(&list.collect::<Vec<_>>()).unwrap_or_default();
+        if let Err(error) = talaria_config::set(&self.shared.loaded.home, "command_allowlist", &list) {
+            self.sink.warn(format!(
+                "what was allowed for good could not be written down: {error}"
+            ));
+        }
+    }
+
     /// The turn's tokens, on the session's row.
     fn write_usage(&mut self) -> Result<(), StoreError> {
-        let (calls, usage) = std::mem::take(&mut self.unwritten);
-        if calls == 0 || !self.stored {
+        let bill = std::mem::take(&mut self.unwritten);
+        if bill.calls == 0 || !self.stored {
             return Ok(());
         }
         let identity = self.models.current().provider.identity();
         let row = UsageRow {
-            task: String::new(),
+            task: Task::Main.as_str().to_owned(),
             model: identity.model.clone(),
             billing: (
                 identity.provider.clone(),
                 identity.base_url.clone(),
                 String::new(),
             ),
-            calls,
-            usage,
-            cost_usd: None,
+            calls: bill.calls,
+            usage: bill.usage,
+            cost_usd: bill.usd(),
         };
         self.store().add_usage(&self.id, &row, clock::now())
     }
 
     fn result(&mut self, ending: &Ending) -> TurnResult {
         let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let told = told(&ending.outcome);
         TurnResult {
             final_response: told.text,
@@ -70,12 +88,12 @@ impl Session {
             error: told.error,
             api_calls: ending.tally.api_calls,
             compressions: ending.tally.compactions,
-            model: identity.model.clone(),
-            provider: identity.provider.clone(),
+            model: identity.model,
+            provider: identity.provider,
             usage: ending.tally.usage,
             usage_by_task: std::mem::take(&mut self.side_usage),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: recoveries(ending),
             warnings: self.sink.take_warnings(),
         }
@@ -84,6 +102,7 @@ impl Session {
     /// The result of a turn that the store or its surroundings kept from running.
     pub(crate) fn failed_result(&mut self, error: TurnError) -> TurnResult {
         let identity = self.models.current().provider.identity().clone();
+        let spent = std::mem::take(&mut self.spent);
         let interrupted = error.kind == ErrorKind::Interrupted;
         TurnResult {
             final_response: None,
@@ -101,12 +120,12 @@ impl Session {
             error: Some(error),
             api_calls: 0,
             compressions: 0,
-            model: identity.model.clone(),
-            provider: identity.provider.clone(),
+            model: identity.model,
+            provider: identity.provider,
             usage: talaria_types::Usage::default(),
             usage_by_task: std::mem::take(&mut self.side_usage),
-            estimated_cost_usd: None,
-            cost_status: "unknown".to_owned(),
+            estimated_cost_usd: spent.usd(),
+            cost_status: spent.status().to_owned(),
             recoveries: Vec::new(),
             warnings: self.sink.take_warnings(),
         }

@@ -38,6 +38,16 @@ impl Gauge {
         self.passes = 0;
     }
 
+    /// Tokens of the request that was measured last.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.counter.calibrated(self.in_flight)
+    }
+
+    /// The same before calibration, which a server that cuts prompts would spoil.
+    pub(crate) fn sent(&self) -> u64 {
+        self.in_flight
+    }
+
     /// What counts for provider tokens over own ones.
     pub(crate) fn calibration(&self) -> f64 {
         self.counter.calibration
@@ -110,13 +120,6 @@ impl Gauge {
         }
         self.meter.answered(self.in_flight, prompt);
     }
-
-    /// Another model counts from here on.
-    pub(crate) fn change_model(&mut self, model: &str) {
-        self.counter = Counter::for_model(model);
-        self.counted.change_model();
-        self.meter.change_model();
-    }
 }
 
 /// A quarter of the characters: what is commonly taken for tokens.
@@ -126,5 +129,5 @@ fn rough(request: &ModelRequest) -> u64 {
         message.content.text().len() + calls
     };
     let messages: usize = request.messages.iter().map(of).sum();
-    ((messages + request.system.len()) / 4) as u64
+    ((messages + request.system.len()) / 4) as u64 + Counter::quick_tools(&request.tools)
 }

@@ -8,6 +8,7 @@
 //! turn again without a network.
 
 mod actor;
+mod bill;
 mod by_hand;
 mod clock;
 mod commands;
@@ -25,9 +26,11 @@ pub mod log;
 mod models;
 mod prepare;
 mod project;
+mod recall;
 mod record;
 pub mod replay;
 mod session;
+mod session_search;
 mod setup;
 mod summarise;
 mod turn_loop;

@@ -14,7 +14,7 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Sends this process's log to a home's `logs` folder. The first call counts.
-pub fn init(folder: PathBuf, config: &LoggingConfig) {
+pub fn init(folder: &Path, config: &LoggingConfig) {
     let level = config.level.parse().unwrap_or(Level::INFO);
     let logs = Logs {
         agent: Rotating::new(folder.join("agent.log"), config),
@@ -149,7 +149,7 @@ impl Rotating {
 fn open(path: &Path) -> Option<(File, u64)> {
     std::fs::create_dir_all(path.parent()?).ok()?;
     let file = OpenOptions::new().create(true).append(true).open(path).ok()?;
-    let size = file.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
     Some((file, size))
 }
 

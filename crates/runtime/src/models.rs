@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use talaria_context::meter::WindowPlan;
 use talaria_llm::{Provider, Window};
+use talaria_providers::catalogue::Catalogue;
 use talaria_recovery::ErrorKind;
 use talaria_turn::ModelSetup;
 
@@ -15,6 +16,8 @@ const COOL_DOWN: Duration = Duration::from_secs(60);
 pub(crate) struct Model {
     /// How it is asked.
     pub(crate) provider: Arc<dyn Provider>,
+    /// What is known about models and their prices.
+    pub(crate) catalogue: Arc<Catalogue>,
     /// `model.max_tokens`, or none.
     pub(crate) max_output: Option<u64>,
     /// Its dialect takes an assistant message as the last one.

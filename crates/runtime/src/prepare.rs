@@ -29,6 +29,7 @@ impl Session {
         self.answer_open_calls()?;
         self.ensure_prompt(window.tokens)?;
         self.ensure_row()?;
+        self.tell_of_processes()?;
         let setup = Setup {
             system: self.system.clone().unwrap_or_default(),
             note: self.note(),
@@ -41,6 +42,21 @@ impl Session {
             setup,
             prompt: Message::user(content),
         })
+    }
+
+    /// What background processes did since the model last looked.
+    fn tell_of_processes(&mut self) -> Result<(), StoreError> {
+        let notices = self.executor.session().processes().take_notices();
+        if notices.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<Arc<Message>> = notices
+            .into_iter()
+            .map(|text| Arc::new(Message::user(text)))
+            .collect();
+        let ids = self.store().append(&self.id, &rows, clock::now())?;
+        self.history.extend(ids.into_iter().zip(rows));
+        Ok(())
     }
 
     /// ④ The system prompt: the stored one byte for byte, unless the person

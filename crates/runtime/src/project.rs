@@ -72,8 +72,7 @@ fn project_files(cwd: &Path) -> Vec<(String, String)> {
     own_file(cwd)
         .or_else(|| first_of(cwd, &["AGENTS.md", "agents.md"]))
         .or_else(|| first_of(cwd, &["CLAUDE.md", "claude.md"]))
-        .map(|file| vec![file])
-        .unwrap_or_else(|| cursor_rules(cwd))
+        .map_or_else(|| cursor_rules(cwd), |file| vec![file])
 }
 
 /// `.hermes.md` or `HERMES.md`, from the folder up to the root of its repository.

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use talaria_config::Config;
+use talaria_context::compose::Composer;
 use talaria_store::SessionStore;
 use talaria_tools::Executor;
 use talaria_turn::Talk;
 use talaria_types::{Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Usage};
 
+use crate::bill::Bill;
 use crate::engine::Shared;
 use crate::events::Sink;
 use crate::gauge::Gauge;
@@ -38,6 +40,8 @@ pub(crate) struct Session {
     pub(crate) models: Models,
     /// Repairs of requests that were found to be needed.
     pub(crate) rewrites: Vec<Rewrite>,
+    /// Those that are written down.
+    pub(crate) kept_repairs: Vec<Rewrite>,
     /// How large the conversation is.
     pub(crate) gauge: Gauge,
     /// What was last written down of it.
@@ -46,8 +50,12 @@ pub(crate) struct Session {
     pub(crate) warned: HashSet<String>,
     /// Tokens of the running turn's side tasks, by task.
     pub(crate) side_usage: BTreeMap<String, Usage>,
-    /// The running turn's tokens, by call, not yet written to the row.
-    pub(crate) unwritten: (u64, Usage),
+    /// What the running turn has cost, side tasks included.
+    pub(crate) spent: Bill,
+    /// The running turn's main calls, not yet written to the row.
+    pub(crate) unwritten: Bill,
+    /// Messages that were made sendable before.
+    pub(crate) composer: Composer,
     pub(crate) digester: Digester,
     pub(crate) sink: Sink,
     pub(crate) inbox: Arc<Inbox>,
@@ -102,11 +110,11 @@ impl Session {
         self.digester.digest(request)
     }
 
-    /// Counts one call's tokens; they reach the row with the turn's end.
-    pub(crate) fn account(&mut self, usage: Usage) {
-        let (calls, sum) = &mut self.unwritten;
-        *calls += 1;
-        *sum += usage;
+    /// Counts one main call; it reaches the row with the turn's end.
+    pub(crate) fn account(&mut self, usage: Option<Usage>) {
+        let model = self.models.current().clone();
+        self.unwritten.add(&model, usage);
+        self.spent.add(&model, usage);
     }
 
     /// The live messages without their ids.

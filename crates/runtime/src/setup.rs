@@ -21,7 +21,7 @@ use crate::models::Model;
 /// When the chosen one has no provider or no credential.
 pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), EngineError> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
-    let chosen = resolve(&chosen(loaded), &lookup).map_err(unresolved)?;
+    let chosen = resolve(&chosen(loaded), &lookup).map_err(|error| unresolved(&error))?;
     let mut chain = vec![model(chosen)];
     let mut warnings = Vec::new();
     for entry in &loaded.config.fallback_providers {
@@ -92,10 +92,12 @@ fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
 /// When there is no provider or no credential for it.
 pub fn chosen_model(loaded: &Loaded) -> Result<ModelIdentity, EngineError> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
-    resolve(&chosen(loaded), &lookup).map(|endpoint| endpoint.identity).map_err(unresolved)
+    resolve(&chosen(loaded), &lookup)
+        .map(|endpoint| endpoint.identity)
+        .map_err(|error| unresolved(&error))
 }
 
-fn unresolved(error: ResolveError) -> EngineError {
+fn unresolved(error: &ResolveError) -> EngineError {
     match error {
         ResolveError::NoProvider | ResolveError::NoKey { .. } | ResolveError::NotLoggedIn { .. } => {
             EngineError::NoProvider(error.to_string())
@@ -109,6 +111,7 @@ fn unresolved(error: ResolveError) -> EngineError {
 
 fn model(endpoint: Endpoint) -> Arc<Model> {
     Arc::new(Model {
+        catalogue: endpoint.catalogue.clone(),
         max_output: endpoint.max_output_tokens,
         takes_prefill: endpoint.takes_prefill(),
         provider: connect(endpoint),
@@ -195,6 +198,37 @@ fn complete(loaded: &Loaded, request: &mut ProviderRequest) {
         .stale_timeout_seconds
         .map(Duration::from_secs)
         .or(request.stale_timeout);
+}
+
+/// The keys this program was given, to be hidden in what tools give back.
+pub(crate) fn secrets(loaded: &Loaded) -> Vec<String> {
+    use secrecy::ExposeSecret;
+    let config = &loaded.config;
+    let in_config = [&config.model.api_key].into_iter().flatten();
+    let in_config = in_config
+        .chain(
+            config
+                .providers
+                .values()
+                .filter_map(|provider| provider.api_key.as_ref()),
+        )
+        .chain(
+            config
+                .fallback_providers
+                .iter()
+                .filter_map(|entry| entry.api_key.as_ref()),
+        )
+        .chain(config.auxiliary.values().filter_map(|side| side.api_key.as_ref()));
+    let is_key = |name: &str| ["KEY", "TOKEN", "SECRET"].iter().any(|end| name.ends_with(end));
+    let in_environment = loaded
+        .secrets
+        .iter()
+        .filter(|(name, _)| is_key(name))
+        .map(|(_, value)| value);
+    in_config
+        .chain(in_environment)
+        .map(|value| value.expose_secret().to_owned())
+        .collect()
 }
 
 /// How the tools of a session are set up.

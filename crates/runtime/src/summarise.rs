@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use talaria_context::compress::{Accepted, Compressed, Plan};
 use talaria_recovery::{ErrorKind, Failure};
-use talaria_types::{Completion, ModelRequest, Usage};
+use talaria_types::{Completion, ModelRequest};
 use tokio_util::sync::CancellationToken;
 
+use crate::bill::Bill;
 use crate::models::Model;
 
 /// The most requests one model gets for one compression; a long middle takes several.
@@ -29,9 +30,8 @@ pub(crate) struct Summariser<'a> {
     pub(crate) models: Vec<Arc<Model>>,
     pub(crate) timeout: Duration,
     pub(crate) cancel: &'a CancellationToken,
-    /// Tokens of every request that was answered.
-    pub(crate) usage: Usage,
-    pub(crate) calls: u64,
+    /// What the requests cost.
+    pub(crate) bill: Bill,
     /// Who wrote the summary.
     pub(crate) author: Option<Arc<Model>>,
 }
@@ -71,11 +71,22 @@ impl Summariser<'_> {
     }
 
     async fn ask(&mut self, model: &Arc<Model>, plan: &mut Plan) -> Result<Compressed, Unwritten> {
+        let mut refused: Option<ModelRequest> = None;
         for _ in 0..MOST_REQUESTS {
             let Some(request) = plan.request() else { break };
+            if refused.as_ref() == Some(&request) {
+                // What was refused is never sent again unchanged.
+                if plan.shrink(None) {
+                    continue;
+                }
+                break;
+            }
             let answer = match self.send(model, &request).await {
                 Ok(answer) => answer,
-                Err(failure) if too_long(&failure) && plan.shrink(failure.limits.window) => continue,
+                Err(failure) if too_long(&failure) && plan.shrink(failure.limits.window) => {
+                    refused = Some(request);
+                    continue;
+                }
                 Err(failure) if failure.kind == ErrorKind::Interrupted => return Err(Unwritten::Interrupted),
                 Err(failure) => return Err(Unwritten::Because(failure.message, Some(failure.kind))),
             };
@@ -94,20 +105,20 @@ impl Summariser<'_> {
     async fn send(&mut self, model: &Arc<Model>, request: &ModelRequest) -> Result<Completion, Failure> {
         let quiet = |_| {};
         let call = model.provider.complete(request, &quiet, self.cancel);
-        self.calls += 1;
         let answer = match tokio::time::timeout(self.timeout, call).await {
-            Ok(answer) => answer?,
+            Ok(answer) => answer,
             Err(_) => {
                 let text = format!("no summary within {} s", self.timeout.as_secs());
-                return Err(Failure::new(
+                Err(Failure::new(
                     ErrorKind::Timeout,
                     talaria_recovery::Phase::Body,
                     text,
-                ));
+                ))
             }
         };
-        self.usage += answer.usage.unwrap_or_default();
-        Ok(answer)
+        self.bill
+            .add(model, answer.as_ref().ok().and_then(|answer| answer.usage));
+        answer
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use talaria_recovery::{Failure, Situation};
+use talaria_recovery::{ErrorKind, Failure, Phase, Situation};
 use talaria_store::StoreError;
 use talaria_turn::{CallModel, Compact, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
-use talaria_types::{Delta, Event, ModelRequest, Trigger, TurnId};
+use talaria_types::{Completion, Delta, Event, FinishReason, ModelRequest, Task, Trigger, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
@@ -122,11 +122,14 @@ impl<'a> Drive<'a> {
         if self.cancel.is_cancelled() {
             return call.interrupt();
         }
-        let request = call.request();
+        let request = call.request(&mut self.session.composer);
         if call.may_shrink()
             && let Some(trigger) = self.pressure(&call, &request).await
         {
             return call.too_large(trigger);
+        }
+        if let Some(text) = self.session.over_budget(self.session.gauge.in_flight()) {
+            return call.over_budget(text);
         }
         let situation = self.situation(&call);
         let model = self.session.models().current().clone();
@@ -138,6 +141,10 @@ impl<'a> Drive<'a> {
         };
         let reply = model.provider.complete(&request, &forward, &self.cancel).await;
         self.account(&reply);
+        let reply = match reply {
+            Ok(completion) => self.doubt(&completion).map_or(Ok(completion), Err),
+            Err(failure) => Err(failure),
+        };
         let request = self.session.digest(&request);
         self.record(Record::Call {
             request,
@@ -146,6 +153,25 @@ impl<'a> Drive<'a> {
             failure: reply.as_ref().err().map(|failure| Box::new(failure.clone())),
         });
         call.answer(reply, &situation)
+    }
+
+    /// An answer cut at its length to a prompt of which the server counted less than
+    /// half was made from half of the conversation: the server has cut it.
+    fn doubt(&self, completion: &Completion) -> Option<Failure> {
+        let counted = completion.usage.map_or(0, |usage| usage.prompt_tokens);
+        let sent = self.session.gauge.sent();
+        let cut =
+            completion.finish == FinishReason::Length && counted > 0 && sent > 2_000 && sent > 2 * counted;
+        if !cut {
+            return None;
+        }
+        let text = format!(
+            "the server took only {counted} of about {sent} prompt tokens: its context is smaller than configured \
+             (num_ctx, or model.context_length)"
+        );
+        let mut failure = Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text);
+        failure.limits.window = Some(counted);
+        Some(failure)
     }
 
     /// Why the request is compressed before it is sent, if it is.
@@ -160,14 +186,23 @@ impl<'a> Drive<'a> {
     }
 
     /// Counts a call's tokens where they are kept.
-    fn account(&mut self, reply: &Result<talaria_types::Completion, Failure>) {
+    fn account(&mut self, reply: &Result<Completion, Failure>) {
         let usage = match reply {
             Ok(completion) => completion.usage,
             Err(failure) => failure.partial.as_ref().and_then(|partial| partial.usage),
         };
-        self.session.account(usage.unwrap_or_default());
-        if let Ok(completion) = reply {
-            self.session.gauge.answered(completion.usage);
+        self.session.account(usage);
+        self.session.sink().tell(Event::Usage {
+            task: Task::Main,
+            usage: usage.unwrap_or_default(),
+        });
+        match reply {
+            Ok(completion) => self.session.gauge.answered(completion.usage),
+            Err(failure) => {
+                if let Some(window) = failure.limits.window {
+                    self.session.models().current().provider.learn_window(window);
+                }
+            }
         }
     }
 

@@ -6,6 +6,8 @@
 //! the `active` and `compacted` flags of a message may change, and only the
 //! user's own `delete` and `prune` erase.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod images;
 mod mask;

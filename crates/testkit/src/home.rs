@@ -21,7 +21,7 @@ pub struct TempHome {
 impl TempHome {
     /// A home whose model is the given server's `mock-model`, with a window of 200,000 tokens.
     pub fn pointing_at(server: &MockServer) -> io::Result<TempHome> {
-        TempHome::with_config(&config_for(server))
+        TempHome::with_config(&config_for(server, 200_000))
     }
 
     /// A home with this `config.yaml`.
@@ -57,11 +57,11 @@ impl TempHome {
     }
 }
 
-/// The `config.yaml` of a home whose model is this server.
-pub(crate) fn config_for(server: &MockServer) -> String {
+/// The `config.yaml` of a home whose model is this server, with a window of so many tokens.
+pub(crate) fn config_for(server: &MockServer, window: u64) -> String {
     format!(
         "model:\n  default: mock-model\n  provider: custom\n  base_url: {}\n  api_key: test-key-0000\n  \
-         context_length: 200000\n",
+         context_length: {window}\n",
         server.base_url()
     )
 }
@@ -81,4 +81,25 @@ pub(crate) fn isolated(program: impl AsRef<OsStr>, home: &Path, work: &Path) -> 
         .env("TZ", "UTC")
         .current_dir(work);
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock::Scenario;
+
+    #[test]
+    fn a_home_points_at_its_server_and_is_gone_with_its_test() {
+        let server = MockServer::start(Scenario::of([])).unwrap();
+        let home = TempHome::pointing_at(&server).unwrap();
+        let config = fs::read_to_string(home.path().join("config.yaml")).unwrap();
+        assert!(config.contains(&server.base_url()));
+        let command = home.command("talaria");
+        assert_eq!(command.get_current_dir(), Some(home.work().as_path()));
+        let set: Vec<_> = command.get_envs().map(|(name, _)| name.to_owned()).collect();
+        assert!(set.contains(&"TALARIA_HOME".into()) && !set.contains(&"OPENAI_API_KEY".into()));
+        let place = home.path();
+        drop(home);
+        assert!(!place.exists());
+    }
 }

@@ -262,7 +262,7 @@ fn secret_values(settings: &ToolSettings) -> impl Iterator<Item = String> {
         .iter()
         .filter(|name| SECRET.iter().any(|end| name.ends_with(end)));
     let values = names.filter_map(|name| std::env::var(name).ok());
-    values.filter(|value| !std::path::Path::new(value).is_absolute())
+    values.filter(|value| !Path::new(value).is_absolute())
 }
 
 fn told_folder(result: &str) -> Option<PathBuf> {

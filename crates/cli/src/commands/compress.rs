@@ -64,7 +64,10 @@ fn told(report: &CompactionReport, preview: bool) -> String {
         );
     }
     if !report.compressed {
-        return format!("nothing was compressed: {}", report.reason.as_deref().unwrap_or("no reason given"));
+        return format!(
+            "nothing was compressed: {}",
+            report.reason.as_deref().unwrap_or("no reason given")
+        );
     }
     format!(
         "{} messages hidden, about {} → {} tokens, kept {} of {} anchors\n{} → {}",

@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Command, FromArgMatches};
 
 use crate::args::{self, Root};
-use crate::exit::{Failure, Outcome, USAGE};
+use crate::exit::{DONE, FAILED, Failure, Outcome, USAGE};
 use crate::output;
 use crate::place::Place;
 
@@ -62,17 +62,42 @@ pub(crate) static COMMANDS: &[Row] = &[
 pub(crate) fn run(typed: &[OsString]) -> u8 {
     let is_turn = is_turn(typed);
     let wants_json = is_turn && typed.iter().any(|word| word == "--json");
-    let matches = match args::grammar().try_get_matches_from(typed) {
+    let matches = match args::grammar().try_get_matches_from(untangled(typed)) {
         Ok(matches) => matches,
         Err(error) => return not_understood(&error, wants_json),
     };
-    match dispatch(&matches) {
+    let code = match dispatch(&matches) {
         Ok(code) => code,
         Err(failure) => {
             output::note(&failure.to_string());
             failure.code
         }
+    };
+    match output::lost() {
+        Some(error) if code == DONE => {
+            output::note(&format!("error: standard output cannot be written: {error}"));
+            FAILED
+        }
+        _ => code,
     }
+}
+
+/// `-c` takes a title, and `talaria -c chat` means the command: a command's name after a bare `-c` is no title.
+fn untangled(typed: &[OsString]) -> Vec<OsString> {
+    let is_command = |word: &OsString| COMMANDS.iter().any(|row| word == row.name);
+    let is_bare = |word: &OsString| word == "-c" || word == "--continue";
+    let next = typed.iter().skip(1).map(Some).chain([None]);
+    typed
+        .iter()
+        .zip(next)
+        .map(|(word, next)| {
+            if is_bare(word) && next.is_some_and(is_command) {
+                "--continue=".into()
+            } else {
+                word.clone()
+            }
+        })
+        .collect()
 }
 
 fn dispatch(matches: &ArgMatches) -> Outcome {
@@ -81,6 +106,11 @@ fn dispatch(matches: &ArgMatches) -> Outcome {
     let Some((name, inner)) = matches.subcommand() else {
         return chat::bare(&place, root);
     };
+    if name != chat::ROW.name && root.prompt().is_some() {
+        return Err(
+            Failure::usage(format!("`{name}` takes no prompt")).hint("leave -z or -q out, or the command")
+        );
+    }
     match COMMANDS.iter().find(|row| row.name == name) {
         Some(row) => (row.run)(&place, root, inner),
         None => Err(Failure::usage(format!("there is no command {name:?}"))),
@@ -90,7 +120,10 @@ fn dispatch(matches: &ArgMatches) -> Outcome {
 /// Whether a turn is asked for rather than one of the other commands.
 fn is_turn(typed: &[OsString]) -> bool {
     let prompts = ["-z", "--oneshot", "-q", "--query", "chat"];
-    typed.iter().skip(1).any(|word| prompts.iter().any(|known| word == known))
+    typed
+        .iter()
+        .skip(1)
+        .any(|word| prompts.iter().any(|known| word == known))
 }
 
 /// Help and version go to stdout; everything else is bad usage.

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use talaria_config::Loaded;
+use talaria_config::{DisplayConfig, Loaded};
 use talaria_runtime::{Engine, Events, SessionHandle};
 use talaria_types::{Envelope, Op, SessionId, TurnResult};
 
@@ -24,8 +24,8 @@ const FAREWELL: Duration = Duration::from_millis(250);
 pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcome {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let interactive = terminal && asked.manner == Manner::Chat && !flags.stream_json;
-    let (engine, _loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
     let open = opening::session(flags)?;
+    let (engine, loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
     let content = opening::content(place, asked.prompt, &flags.image)?;
     let runtime = opening::runtime()?;
     let outcome = runtime.block_on(async {
@@ -34,7 +34,7 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
             opened = engine.session(open) => opened?,
             () = signals.next() => return Err(interrupted()),
         };
-        let mut show = Show::new(place, flags, asked.manner);
+        let mut show = Show::new(place, flags, asked.manner, &loaded.config.display);
         let mut keyboard = interactive.then(Keyboard::open);
         let end = show
             .run(opened, &mut signals, keyboard.as_mut(), Op::Prompt { content })
@@ -78,14 +78,14 @@ impl Watcher for Show {
 }
 
 impl Show {
-    fn new(place: &Place, flags: &TurnFlags, manner: Manner) -> Self {
+    fn new(place: &Place, flags: &TurnFlags, manner: Manner, display: &DisplayConfig) -> Self {
         let structured = flags.json || flags.stream_json;
         let (out, err) = (place.stdout(), place.stderr());
         let live = out.terminal && !structured && manner == Manner::Chat;
         // Events say it all; a second account on stderr would only double the output.
         let manner = if flags.stream_json { Manner::Quiet } else { manner };
         Self {
-            view: View::new(manner, out, err, live),
+            view: View::new(manner, out, err, live).set(display),
             stream_json: flags.stream_json,
             session: None,
         }
@@ -108,6 +108,7 @@ impl Show {
             signals,
             watcher: self,
             keyboard,
+            later: None,
             leaving: true,
         };
         let end = turn.run(op).await;
@@ -153,8 +154,10 @@ impl Show {
             self.view.error(error);
         }
         let id = &result.session_id;
-        self.view
-            .progress(&format!("session {id}  (go on with: talaria -r {id})"));
+        if super::is_stored(engine, id) {
+            self.view
+                .progress(&format!("session {id}  (go on with: talaria -r {id})"));
+        }
         Ok(exit::of_turn(result))
     }
 }

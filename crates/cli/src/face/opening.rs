@@ -46,7 +46,7 @@ pub(super) fn engine(
         interactive,
     };
     place.home.ensure()?;
-    talaria_runtime::log::init(loaded.home.logs(), &loaded.config.logging);
+    talaria_runtime::log::init(&loaded.home.logs(), &loaded.config.logging);
     let engine = Engine::open(loaded.clone(), options)?;
     Ok((engine, loaded))
 }
@@ -60,18 +60,21 @@ pub(crate) fn engine_for_commands(place: &Place, flags: &TurnFlags) -> Result<(E
 
 /// Which session the flags mean.
 pub(super) fn session(flags: &TurnFlags) -> Result<Open, Failure> {
-    let named = flags
-        .resume
-        .clone()
-        .or_else(|| flags.r#continue.clone().flatten());
+    let named = flags.resume.clone().or_else(|| {
+        flags
+            .r#continue
+            .clone()
+            .flatten()
+            .filter(|title| !title.is_empty())
+    });
     match (named, &flags.r#continue) {
         (Some(name), _) => Ok(Open::Resume {
             name,
             exact: flags.exact,
         }),
         (None, _) if flags.exact => Err(Failure::usage("--exact needs --resume ID")),
-        (None, Some(None)) => Ok(Open::Newest),
-        (None, _) => Ok(Open::New),
+        (None, Some(_)) => Ok(Open::Newest),
+        (None, None) => Ok(Open::New),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use talaria_types::{CompactionReport, Event, TurnError};
+use talaria_config::DisplayConfig;
+use talaria_types::{CompactionReport, Event, SessionId, TurnError};
 
 use super::Manner;
 use super::markdown::Markdown;
@@ -20,6 +21,12 @@ const WIDTH: usize = 96;
 
 /// Shows events.
 pub(crate) struct View {
+    /// The model's thinking is shown.
+    reasoning: bool,
+    /// The last line on stderr is a thought that is not ended.
+    thinking: bool,
+    /// The terminal rings when a turn ends.
+    bell: bool,
     manner: Manner,
     err: Style,
     /// The answer as it streams, when stdout is a terminal.
@@ -32,14 +39,17 @@ pub(crate) struct View {
     since: Instant,
     spinner: Option<usize>,
     told_waiting: bool,
-    /// Fixed lines that were shown already.
-    compacting: bool,
+    /// Where the conversation is now, once it has moved or a turn has ended.
+    session: Option<SessionId>,
 }
 
 impl View {
     /// A view for this manner; `live` shows the answer as it streams.
     pub(crate) fn new(manner: Manner, out: Style, err: Style, live: bool) -> Self {
         Self {
+            reasoning: false,
+            thinking: false,
+            bell: false,
             manner,
             err,
             live: live.then(|| Markdown::new(out)),
@@ -49,8 +59,23 @@ impl View {
             since: Instant::now(),
             spinner: None,
             told_waiting: false,
-            compacting: false,
+            session: None,
         }
+    }
+
+    /// With what the person set for showing.
+    pub(crate) fn set(mut self, display: &DisplayConfig) -> Self {
+        self.reasoning = display.show_reasoning;
+        self.bell = display.bell_on_complete && self.err.terminal;
+        if !display.streaming {
+            self.live = None;
+        }
+        self
+    }
+
+    /// Where the conversation is now; nothing while it is where it was opened.
+    pub(crate) fn session(&self) -> Option<&SessionId> {
+        self.session.as_ref()
     }
 
     /// Whether the answer has been shown already.
@@ -66,6 +91,10 @@ impl View {
     /// Shows one event.
     pub(crate) fn event(&mut self, event: &Event) {
         self.alive();
+        if self.thinking && !matches!(event, Event::ReasoningDelta { .. } | Event::Usage { .. }) {
+            self.thinking = false;
+            output::note("");
+        }
         match event {
             Event::TurnStarted { .. } => self.begin(),
             Event::MessageDelta { text } => self.delta(text),
@@ -97,25 +126,26 @@ impl View {
                         .dim(&format!("↻ {row}: {remedy}{wait} ({attempt} of {limit})")),
                 );
             }
-            Event::CompactionStarted { .. } => {
-                self.compacting = true;
-                self.progress("⟳ compacting context…");
-            }
             Event::CompactionFinished(report) => self.compacted(report),
             Event::SessionRotated { to, .. } => {
+                self.session = Some(to.clone());
                 self.progress(&self.err.dim(&format!("the session goes on as {to}")));
             }
             Event::Warning { text } => {
                 self.end_answer();
                 output::note(&self.err.warn(&format!("warning: {text}")));
             }
-            Event::Status { text } => {
-                if !(self.compacting && text.starts_with("⟳ compacting")) {
-                    self.progress(text);
+            Event::Status { text } => self.status(text),
+            Event::TurnFinished { result } => {
+                self.session = Some(result.session_id.clone());
+                self.end_answer();
+                if self.bell {
+                    output::control("\x07");
                 }
             }
-            Event::TurnFinished { .. } => self.end_answer(),
-            Event::ReasoningDelta { .. }
+            Event::ReasoningDelta { text } => self.thought(text),
+            // The engine says it in words, with a status.
+            Event::CompactionStarted { .. }
             | Event::ApprovalRequested(_)
             | Event::ApprovalAnswered { .. }
             | Event::QuestionAsked(_)
@@ -136,6 +166,22 @@ impl View {
         }
     }
 
+    /// What is going on; a caution is for everybody.
+    fn status(&mut self, text: &str) {
+        if self.manner == Manner::Quiet && text.starts_with('⚠') {
+            output::note(text);
+        }
+        self.progress(text);
+    }
+
+    /// A piece of the model's thinking, for those who asked to see it.
+    fn thought(&mut self, text: &str) {
+        if self.reasoning && self.manner == Manner::Chat {
+            self.thinking = true;
+            output::notes(&self.err.dim(text));
+        }
+    }
+
     /// A line of progress.
     pub(crate) fn progress(&mut self, line: &str) {
         if self.manner == Manner::Chat {
@@ -147,7 +193,7 @@ impl View {
     /// Time has passed: shows that something is still going on.
     pub(crate) fn tick(&mut self) {
         let waited = self.since.elapsed();
-        if self.manner == Manner::Quiet || self.open_line {
+        if self.manner == Manner::Quiet || self.open_line || self.thinking {
             return;
         }
         if !self.err.terminal {
@@ -162,7 +208,8 @@ impl View {
             let picture = SPINNER.get(turn % SPINNER.len()).copied().unwrap_or('·');
             let what = text::clipped(&self.waiting_for, 60);
             let line = format!("{picture} {what} {}", text::seconds(waited.as_millis() as u64));
-            output::notes(&format!("\r\x1b[K{}", self.err.dim(&line)));
+            output::control("\r\x1b[K");
+            output::notes(&self.err.dim(&line));
         }
     }
 
@@ -175,14 +222,13 @@ impl View {
     fn begin(&mut self) {
         "thinking".clone_into(&mut self.waiting_for);
         self.streamed = false;
-        self.compacting = false;
     }
 
     fn alive(&mut self) {
         self.since = Instant::now();
         self.told_waiting = false;
         if self.spinner.take().is_some() {
-            output::notes("\r\x1b[K");
+            output::control("\r\x1b[K");
         }
     }
 
@@ -222,7 +268,6 @@ impl View {
     }
 
     fn compacted(&mut self, report: &CompactionReport) {
-        self.compacting = false;
         let line = if report.compressed {
             format!(
                 "compacted: {} → {} tokens",

@@ -6,6 +6,8 @@
 
 use talaria_types::{Content, Message, Part};
 
+use crate::tokens::Counter;
+
 use super::anchors::{self, Anchor};
 use super::strings::{
     ANCHORS_HEADING, ANY_SUMMARY_TAG, END_MARKER, LEGACY_SUMMARY_TAG, PRIOR_CLOSE, PRIOR_OPEN, TODO_HEADER,
@@ -18,7 +20,7 @@ pub(super) struct Handoff {
     pub(super) body: String,
     /// The facts the program appended.
     pub(super) anchors: Vec<Anchor>,
-    /// What the message weighed.
+    /// What it weighed in its message.
     pub(super) tokens: u64,
 }
 
@@ -42,16 +44,15 @@ pub(super) fn take(message: &Message) -> Option<(Handoff, Option<Message>)> {
             (handoff, Content::Parts(left))
         }
     };
-    let handoff = Handoff {
-        tokens: crate::tokens::Counter::quick_message(message),
-        ..handoff
-    };
     let says_more = !content.is_blank() || !message.tool_calls.is_empty();
     let rest = says_more.then(|| Message {
         content,
         sent_as: None,
         ..message.clone()
     });
+    let kept = rest.as_ref().map_or(0, Counter::quick_message);
+    let tokens = Counter::quick_message(message).saturating_sub(kept);
+    let handoff = Handoff { tokens, ..handoff };
     Some((handoff, rest))
 }
 

@@ -54,10 +54,7 @@ pub fn plan(history: &[StoredMessage], budget: &Budget, guidance: Guidance) -> R
     if !conversation.says_something() {
         return Err(NothingToHide::Empty);
     }
-    let tokens_before = history
-        .iter()
-        .map(|row| Counter::quick_message(&row.message))
-        .sum();
+    let tokens_before = conversation.tokens();
     let mut bounds = shorten_and_cut(&mut conversation, budget);
     let hidden = hidden_originally(&conversation.rows, &bounds);
     let hides = bounds.count(Fate::Hidden) > 0 && hidden >= SMALLEST_HIDDEN;
@@ -110,7 +107,7 @@ fn hidden_originally(rows: &[Row], bounds: &Bounds) -> u64 {
         .iter()
         .enumerate()
         .filter(|(index, _)| bounds.is(*index, Fate::Hidden));
-    hidden.map(|(_, row)| Counter::quick_message(&row.original)).sum()
+    hidden.map(|(_, row)| row.original_tokens).sum()
 }
 
 fn fits(rows: &[Row], bounds: &Bounds, budget: &Budget) -> bool {

@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value;
 use talaria_types::{Content, Message, Part, Role, ToolCall};
 
 use super::briefs::brief;
 use super::rows::Row;
 use super::strings::{ARGUMENT_CUT, DUPLICATE_OUTPUT, IMAGE_STRIPPED, OUTPUT_CLEARED, SCREENSHOT_REMOVED};
+use crate::compose::{Damage, repair_arguments};
 
 /// Results up to this many characters stay as they are.
 const SHORT_RESULT: usize = 200;
@@ -136,33 +136,85 @@ fn shorten_calls(calls: &[ToolCall]) -> Option<Vec<ToolCall>> {
 }
 
 /// The same JSON with its long strings cut; nothing when there is nothing to cut.
-/// Text that is no JSON stays: half an object would be refused for ever.
+/// Text that is no JSON object stays: half of one would be refused for ever.
 fn shorten_arguments(arguments: &str) -> Option<String> {
-    if !is_long(arguments, SHORT_ARGUMENTS) {
-        return None;
+    let sound = || repair_arguments(arguments).damage == Damage::None;
+    if is_long(arguments, SHORT_ARGUMENTS) && sound() {
+        cut_strings(arguments)
+    } else {
+        None
     }
-    let mut value: Value = serde_json::from_str(arguments).ok()?;
-    cut_strings(&mut value).then(|| value.to_string())
 }
 
-fn cut_strings(value: &mut Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        Value::String(text) => {
-            if !is_long(text, ARGUMENT_STRING + ARGUMENT_CUT.len()) {
-                return false;
-            }
-            let end = text
-                .char_indices()
-                .nth(ARGUMENT_STRING)
-                .map_or(text.len(), |(at, _)| at);
-            text.truncate(end);
-            text.push_str(ARGUMENT_CUT);
-            true
+/// Copies sound JSON and cuts the strings that are too long, between two of their
+/// characters. Names of members are copied as they are.
+fn cut_strings(json: &str) -> Option<String> {
+    let mut cut = String::with_capacity(json.len() / 2);
+    let mut copied = 0;
+    let mut from = 0;
+    while let Some(open) = memchr::memchr(b'"', &json.as_bytes()[from..]).map(|at| from + at + 1) {
+        let (close, cut_at) = scan_string(json, open);
+        let is_name = json[(close + 1).min(json.len())..].trim_start().starts_with(':');
+        if let Some(cut_at) = cut_at.filter(|_| !is_name) {
+            cut.push_str(&json[copied..cut_at]);
+            cut.push_str(ARGUMENT_CUT);
+            copied = close;
         }
-        // All of them, not the first that is long.
-        Value::Array(items) => items.iter_mut().map(cut_strings).filter(|cut| *cut).count() > 0,
-        Value::Object(members) => members.values_mut().map(cut_strings).filter(|cut| *cut).count() > 0,
+        from = (close + 1).min(json.len());
+    }
+    if copied == 0 {
+        return None;
+    }
+    cut.push_str(&json[copied..]);
+    Some(cut)
+}
+
+/// Where a string that begins at `open` ends, and where it is cut when it is too
+/// long. An escape is one character, and so are the two of a surrogate pair.
+fn scan_string(json: &str, open: usize) -> (usize, Option<usize>) {
+    let bytes = json.as_bytes();
+    let (mut at, mut characters, mut cut_at) = (open, 0, None);
+    loop {
+        if characters == ARGUMENT_STRING {
+            cut_at = cut_at.or(Some(at));
+        }
+        match bytes.get(at) {
+            None | Some(b'"') => break,
+            Some(b'\\') => at += escape_length(&bytes[at..]),
+            Some(byte) => at += width(*byte),
+        }
+        characters += 1;
+    }
+    // The mark must not make it longer.
+    let long = characters > ARGUMENT_STRING + ARGUMENT_CUT.len();
+    (at, cut_at.filter(|_| long))
+}
+
+fn escape_length(bytes: &[u8]) -> usize {
+    match bytes {
+        [
+            b'\\',
+            b'u',
+            b'd' | b'D',
+            b'8' | b'9' | b'a' | b'b' | b'A' | b'B',
+            _,
+            _,
+            b'\\',
+            b'u',
+            ..,
+        ] => 12,
+        [b'\\', b'u', ..] => 6,
+        _ => 2,
+    }
+}
+
+/// Bytes of the UTF-8 character that begins with this one.
+fn width(first: u8) -> usize {
+    match first {
+        0..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0.. => 4,
     }
 }
 

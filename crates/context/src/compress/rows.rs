@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub(super) message: Arc<Message>,
     /// Its size now, before calibration.
     pub(super) tokens: u64,
+    /// Its size before anything was shortened.
+    pub(super) original_tokens: u64,
 }
 
 impl Row {
@@ -100,6 +102,12 @@ impl Conversation {
         read
     }
 
+    /// Tokens of everything that was read, before calibration.
+    pub(super) fn tokens(&self) -> u64 {
+        let summaries: u64 = self.previous.iter().map(|handoff| handoff.tokens).sum();
+        summaries + self.rows.iter().map(|row| row.original_tokens).sum::<u64>()
+    }
+
     /// Whether anything was said that can be sent.
     pub(super) fn says_something(&self) -> bool {
         let speaks =
@@ -108,10 +116,12 @@ impl Conversation {
     }
 
     fn push(&mut self, index: usize, stored: &StoredMessage, message: Arc<Message>) {
+        let tokens = Counter::quick_message(&message);
         self.rows.push(Row {
             index,
             origin: stored.origin,
-            tokens: Counter::quick_message(&message),
+            tokens,
+            original_tokens: tokens,
             original: Arc::clone(&stored.message),
             message,
         });

@@ -125,7 +125,7 @@ pub(super) struct Record {
     pub(super) tool: Option<String>,
     /// The result's own one line.
     pub(super) brief: Option<String>,
-    characters: usize,
+    bytes: usize,
     tokens: u64,
 }
 
@@ -153,16 +153,11 @@ impl Record {
             arguments: talaria_redact::redact(&call.arguments).into_owned(),
         };
         let calls: Vec<CallRecord> = row.original.tool_calls.iter().map(masked).collect();
-        let told = || std::iter::once(text.as_str()).chain(calls.iter().map(|call| call.arguments.as_str()));
-        let (characters, tokens) = (
-            told().map(|text| text.chars().count()).sum(),
-            told().map(quick).sum(),
-        );
         Self {
             id: row.origin,
             role: row.role(),
-            characters,
-            tokens,
+            bytes: text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>(),
+            tokens: if repeated { row.tokens } else { row.original_tokens },
             answers: row.original.tool_call_id.clone(),
             tool: row.original.tool_name.clone(),
             brief: row
@@ -186,7 +181,7 @@ impl Record {
             .map(|call| call.name.len() + call.arguments.len().min(arguments.longest))
             .sum();
         let told = (text + calls) as u64;
-        let estimated = self.tokens * told.min(self.characters as u64) / (self.characters as u64).max(1);
+        let estimated = self.tokens * told.min(self.bytes as u64) / (self.bytes as u64).max(1);
         estimated.max(told / 4) + 14
     }
 
@@ -238,7 +233,11 @@ fn said(message: &Message) -> String {
     };
     let masked = talaria_redact::redact(&text);
     let harmless = without_media(&masked);
-    harmless.replace("</record>", "</ record>")
+    if harmless.contains("</record>") {
+        harmless.replace("</record>", "</ record>")
+    } else {
+        harmless.into_owned()
+    }
 }
 
 /// `MEDIA:<path>` makes a gateway send a file; in a summary it would do so again.

@@ -43,33 +43,79 @@ enum Class {
     Symbol,
 }
 
+/// Classes of ASCII; the other half of the table is not looked at.
+const ASCII: [Class; 256] = {
+    let mut table = [Class::Symbol; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = match byte as u8 {
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
+            b'0'..=b'9' => Class::Digit,
+            b' ' | b'\t' => Class::Space,
+            b'\n' | b'\r' => Class::LineBreak,
+            _ => Class::Punctuation,
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// Which runs a byte continues: one bit a class, none beyond ASCII. A capital
+/// begins a word of its own unless the word is written in capitals.
+const CONTINUES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let class = ASCII[byte];
+        let also = if matches!(class, Class::Lower) {
+            1 << Class::Upper as u8
+        } else {
+            0
+        };
+        table[byte] = 1 << class as u8 | also;
+        byte += 1;
+    }
+    table
+};
+
 /// Tokens of a text, within some fifteen per cent.
 pub fn quick(text: &str) -> u64 {
     if text.is_empty() {
         return 0;
     }
+    let bytes = text.as_bytes();
     let mut runs = Runs {
         before: Class::LineBreak,
         total: 0,
     };
-    let mut chars = text.chars().map(class);
-    let mut current = chars.next();
-    while let Some(kind) = current {
-        let mut length = 1;
-        current = chars.next();
-        while current.is_some_and(|next| continues(kind, next)) {
-            length += 1;
-            current = chars.next();
+    let mut at = 0;
+    while let Some(first) = bytes.get(at) {
+        let start = at;
+        if *first < 128 {
+            let kind = ASCII[*first as usize];
+            let bit = 1 << kind as u8;
+            at += 1;
+            while bytes
+                .get(at)
+                .is_some_and(|byte| CONTINUES[*byte as usize] & bit != 0)
+            {
+                at += 1;
+            }
+            let word_follows = bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
+            runs.end(kind, (at - start) as u64, word_follows);
+        } else {
+            let mut chars = text[at..].chars().take_while(|c| !c.is_ascii());
+            // There is one: the byte is not ASCII.
+            let first = chars.next().unwrap_or_default();
+            let kind = class(first);
+            let same = chars.take_while(|c| class(*c) == kind);
+            let (more, width) = same.fold((0, 0), |(count, width), c| (count + 1, width + c.len_utf8()));
+            at += first.len_utf8() + width;
+            runs.end(kind, 1 + more, false);
         }
-        runs.end(kind, length, current);
     }
     (runs.total / 1_000).max(1)
-}
-
-/// Whether a run that began with `first` goes on: a capital begins a word of its
-/// own unless the word is written in capitals.
-fn continues(first: Class, next: Class) -> bool {
-    first == next || (first == Class::Upper && next == Class::Lower)
 }
 
 struct Runs {
@@ -79,7 +125,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn end(&mut self, kind: Class, length: u64, next: Option<Class>) {
+    fn end(&mut self, kind: Class, length: u64, word_follows: bool) {
         self.total += match kind {
             Class::Lower | Class::Upper => WORD + length.saturating_sub(FREE_LETTERS) * LONG_WORD_LETTER,
             Class::Digit => length.div_ceil(3) * 1_000,
@@ -88,7 +134,7 @@ impl Runs {
             Class::LineBreak if self.before == Class::Punctuation => GLUED_LINE_BREAK,
             Class::LineBreak => LINE_BREAK,
             Class::Punctuation => {
-                let glued = length == 1 && matches!(next, Some(Class::Lower | Class::Upper));
+                let glued = length == 1 && word_follows;
                 let first = if glued { GLUED_PUNCTUATION } else { PUNCTUATION };
                 first + length.saturating_sub(2) * 330
             }
@@ -103,19 +149,15 @@ impl Runs {
     }
 }
 
+/// The class of a character beyond ASCII.
 fn class(c: char) -> Class {
     match c {
-        'a'..='z' => Class::Lower,
-        'A'..='Z' => Class::Upper,
-        '0'..='9' => Class::Digit,
-        ' ' | '\t' | '\u{a0}' | '\u{3000}' => Class::Space,
-        '\n' | '\r' => Class::LineBreak,
-        '\0'..='\u{7f}' => Class::Punctuation,
+        '\u{a0}' | '\u{3000}' => Class::Space,
         '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' => Class::Kana,
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' => Class::Han,
         '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}' => Class::Hangul,
         '\u{2010}'..='\u{2027}' | '\u{3001}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' => Class::WidePunctuation,
-        '\u{80}'..='\u{1fff}' => Class::OtherLetter,
+        '\0'..='\u{1fff}' => Class::OtherLetter,
         _ => Class::Symbol,
     }
 }

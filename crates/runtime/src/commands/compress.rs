@@ -19,9 +19,15 @@ const HERE: usize = 2;
 
 async fn compress(session: &mut Session, args: &str) -> Result<String, CommandError> {
     if !session.stored {
-        return Err(CommandError::Refused("there is nothing to compress yet".to_owned()));
+        return Err(CommandError::Refused(
+            "there is nothing to compress yet".to_owned(),
+        ));
     }
-    let mut order = Order { trigger: Trigger::Command, focus: None, keep_exchanges: None };
+    let mut order = Order {
+        trigger: Trigger::Command,
+        focus: None,
+        keep_exchanges: None,
+    };
     let preview = args == "--preview" || args == "--dry-run";
     if let Some(count) = args.strip_prefix("here") {
         order.keep_exchanges = Some(count.trim().parse().unwrap_or(HERE).clamp(1, 100));
@@ -34,13 +40,23 @@ async fn compress(session: &mut Session, args: &str) -> Result<String, CommandEr
         session.compact(&order, &CancellationToken::new()).await?.1
     };
     if preview {
-        return Ok(format!("{} messages would be hidden; nothing was changed", report.messages_hidden));
+        return Ok(format!(
+            "{} messages would be hidden; nothing was changed",
+            report.messages_hidden
+        ));
     }
     if !report.compressed {
-        return Ok(format!("nothing was compressed: {}", report.reason.unwrap_or_default()));
+        return Ok(format!(
+            "nothing was compressed: {}",
+            report.reason.unwrap_or_default()
+        ));
     }
     Ok(format!(
         "{} messages hidden, about {} → {} tokens, kept {} of {} anchors; /uncompress undoes it",
-        report.messages_hidden, report.tokens_before, report.tokens_after, report.anchors.kept, report.anchors.total
+        report.messages_hidden,
+        report.tokens_before,
+        report.tokens_after,
+        report.anchors.kept,
+        report.anchors.total
     ))
 }

@@ -18,14 +18,19 @@ async fn uncompress(session: &mut Session, args: &str) -> Result<String, Command
         "" => 1,
         number => match number.parse() {
             Ok(steps) if steps > 0 => steps,
-            _ => return Err(CommandError::Refused(format!("{number:?} is no number of compressions"))),
+            _ => {
+                return Err(CommandError::Refused(format!(
+                    "{number:?} is no number of compressions"
+                )));
+            }
         },
     };
     let undone = session.uncompress(steps).await.map_err(|error| match error {
         EngineError::Store(error) => CommandError::Store(error),
-        EngineError::NoProvider(text) | EngineError::Usage(text) | EngineError::TooLarge(text) | EngineError::Busy(text) => {
-            CommandError::Refused(text)
-        }
+        EngineError::NoProvider(text)
+        | EngineError::Usage(text)
+        | EngineError::TooLarge(text)
+        | EngineError::Busy(text) => CommandError::Refused(text),
     })?;
     let from = session.id.clone();
     session.open(&undone.session_id)?;
@@ -34,5 +39,8 @@ async fn uncompress(session: &mut Session, args: &str) -> Result<String, Command
         to: undone.session_id.clone(),
         reason: "uncompress".to_owned(),
     });
-    Ok(format!("{} messages, about {} tokens: {}", undone.messages, undone.tokens, undone.session_id))
+    Ok(format!(
+        "{} messages, about {} tokens: {}",
+        undone.messages, undone.tokens, undone.session_id
+    ))
 }

@@ -31,5 +31,6 @@ pub(super) fn rewind(session: &mut Session, turns: u32) -> Result<u64, CommandEr
     let rows = session.store().rewind(&session.id, turns)?;
     session.history = prepare::live(session)?;
     session.gauge.meter.change_model();
+    session.executor.session().forget_reads();
     Ok(rows)
 }

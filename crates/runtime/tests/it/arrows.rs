@@ -79,13 +79,13 @@ async fn a_refused_parameter_is_left_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rate_limit_goes_to_the_fallback() {
-    let limited = json!({"status": 429, "error": "slow down"});
+    let limited = json!({"status": 429, "error": "Rate limit exceeded"});
     let other = Rig::new(json!([{"text": "from the other one"}]));
     let fallback = format!(
         "fallback_providers:\n  - provider: custom\n    model: other-model\n    base_url: {}\n    api_key: k\n    context_length: 200000\n",
         other.server.base_url()
     );
-    let rig = Rig::with_config(json!([limited]), &fallback);
+    let rig = Rig::with_config(&json!([limited]), &fallback);
     insta::assert_snapshot!(trace(&rig, "go").await);
     assert_eq!(other.server.main_requests().len(), 1);
 }
@@ -114,7 +114,7 @@ async fn a_spent_turn_is_summarised() {
     let call =
         |number: u32| json!({"tool_calls": [{"name": "todo", "args": {}, "id": format!("call_{number}")}]});
     let scenario = json!([call(1), call(2), call(3), {"text": "never"}]);
-    let rig = Rig::with_config(scenario, "agent:\n  max_turns: 2\n");
+    let rig = Rig::with_config(&scenario, "agent:\n  max_turns: 2\n");
     insta::assert_snapshot!(trace(&rig, "go").await);
 }
 
@@ -122,4 +122,13 @@ async fn a_spent_turn_is_summarised() {
 async fn a_call_that_cannot_be_understood_is_answered() {
     let call = json!({"name": "no_such_tool", "args": {}, "id": "call_1"});
     insta::assert_snapshot!(traced(json!([{"tool_calls": [call]}, {"text": "sorry"}])).await);
+}
+
+/// The list names traces that exist.
+#[test]
+fn every_arrow_has_its_trace() {
+    let tests = include_str!("arrows.rs");
+    for (arrow, test) in ARROWS {
+        assert!(tests.contains(&format!("async fn {test}()")), "{arrow}: {test}");
+    }
 }

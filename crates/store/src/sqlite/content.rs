@@ -20,6 +20,10 @@ const PREFIX: &str = "\0json:";
 /// Bytes that stand inline (a row of Hermes that is copied) move to `folder`.
 pub(crate) fn encode(content: &Content, folder: &Path) -> Result<(String, Vec<String>)> {
     let parts = match content {
+        // A text that looks like structured content is written as such.
+        Content::Text(text) if text.starts_with('\0') => {
+            return Ok((format!("{PREFIX}{}", Value::String(text.clone())), Vec::new()));
+        }
         Content::Text(text) => return Ok((text.clone(), Vec::new())),
         Content::Parts(parts) => parts,
     };

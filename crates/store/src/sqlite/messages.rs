@@ -1,6 +1,7 @@
 //! Rows of `messages`: appended, read back, copied, taken back.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -359,14 +360,19 @@ pub(crate) fn recall(connection: &Connection, ids: &[MessageId]) -> Result<Vec<S
 pub(crate) fn full(connection: &Connection, session: &SessionId) -> Result<Vec<StoredMessage>> {
     let chain = lineage::segments(connection, session)?;
     let mut seen = undo::taken_back(connection, &chain)?;
-    let mut messages = Vec::new();
+    let mut messages: Vec<StoredMessage> = Vec::new();
+    let mut previous: Vec<StoredMessage> = Vec::new();
     for segment in chain {
         // The summary of a compression that was undone stands for nothing any more.
         let undone = match segment.undone {
             Some(undone) => undo::written(connection, std::slice::from_ref(&segment), undone)?,
             None => Vec::new(),
         };
-        for message in of_session(connection, &segment.session, Which::Kept)? {
+        let mut rows = of_session(connection, &segment.session, Which::Kept)?;
+        if rows.iter().all(|row| row.origin == row.id) {
+            drop_unmarked_copies(&previous, &mut rows);
+        }
+        for message in rows.iter().cloned() {
             let origin = message.origin;
             if undone
                 .iter()
@@ -383,8 +389,44 @@ pub(crate) fn full(connection: &Connection, session: &SessionId) -> Result<Vec<S
             };
             messages.push(original.unwrap_or(message));
         }
+        previous = rows;
     }
     Ok(messages)
+}
+
+/// Drops the rows with which Hermes begins a session after a compression: it repeats the first messages of the
+/// session before, then comes the summary, then the last messages.
+fn drop_unmarked_copies(previous: &[StoredMessage], rows: &mut Vec<StoredMessage>) {
+    let known: HashSet<Key<'_>> = previous.iter().map(Key::of).collect();
+    let (mut own, mut ended) = (0, false);
+    rows.retain(|row| {
+        let repeated = !ended && known.contains(&Key::of(row));
+        // The summary is the one row of the beginning that repeats nothing.
+        own += usize::from(!repeated);
+        ended |= own > 1;
+        !repeated
+    });
+}
+
+/// What makes two rows the same message.
+#[derive(PartialEq, Eq, Hash)]
+struct Key<'a> {
+    role: &'static str,
+    text: Cow<'a, str>,
+    answers: Option<&'a str>,
+    calls: Vec<&'a str>,
+}
+
+impl<'a> Key<'a> {
+    fn of(stored: &'a StoredMessage) -> Self {
+        let message = &*stored.message;
+        Self {
+            role: message.role.as_str(),
+            text: message.content.text(),
+            answers: message.tool_call_id.as_deref(),
+            calls: message.tool_calls.iter().map(|call| call.id.as_str()).collect(),
+        }
+    }
 }
 
 /// Hides the newest `turns` user messages and what followed them; gives how many rows.

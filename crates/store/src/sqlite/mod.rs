@@ -447,3 +447,61 @@ impl SessionStore for SqliteStore {
         &self.images
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_and_the_store_goes_on_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("state.db"), folder.path()).unwrap();
+        let limit = |pages: i64| {
+            lock(&store.writer)
+                .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+                .unwrap();
+        };
+        store.set_meta("small", Some("fits")).unwrap();
+        limit(1);
+        let full = store.set_meta("big", Some(&"x".repeat(100_000)));
+        assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
+        limit(1_000_000);
+        store.set_meta("big", Some("fits")).unwrap();
+        assert_eq!(store.meta("big").unwrap().as_deref(), Some("fits"));
+    }
+
+    #[test]
+    fn a_common_word_is_ranked_among_the_newest_hits_only_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open_in_memory(folder.path()).unwrap();
+        {
+            let writer = lock(&store.writer);
+            writer
+                .execute(
+                    "INSERT INTO sessions (id, source, started_at) VALUES ('s', 'cli', 1)",
+                    [],
+                )
+                .unwrap();
+            writer
+                .execute(
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20100)
+                     INSERT INTO messages (session_id, role, content, timestamp) SELECT 's', 'user', 'common ' || i, i FROM n",
+                    [],
+                )
+                .unwrap();
+        }
+        let query = SearchQuery {
+            text: "common".into(),
+            limit: 3,
+            ..SearchQuery::default()
+        };
+        let found = store.search(&query).unwrap();
+        assert_eq!((found.hits.len(), found.total), (3, 20_100));
+        assert!(found.note.is_some_and(|note| note.contains("newest 20000")));
+        let query = SearchQuery {
+            text: "20050".into(),
+            ..query
+        };
+        assert_eq!(store.search(&query).unwrap().note, None);
+    }
+}

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior};
 
 use super::{fts, gateway};
 
@@ -90,42 +90,32 @@ fn warnings(state: &State) -> Vec<String> {
 fn look(connection: &Connection) -> rusqlite::Result<State> {
     let own: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let own = usize::try_from(own).unwrap_or_default();
-    let tables: i64 = connection.query_row(
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('schema_version', 'messages', 'state_meta')",
-        [],
-        |row| row.get(0),
-    )?;
-    let triggers: i64 = connection.query_row(
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name GLOB 'messages_fts_*'",
-        [],
-        |row| row.get(0),
-    )?;
-    let mut state = State {
-        own,
-        hermes: None,
-        triggers: usize::try_from(triggers).unwrap_or_default(),
-        stale: false,
-        unset_flags: false,
+    let has = |kind: &str, name: &str| -> rusqlite::Result<i64> {
+        let mut statement = connection
+            .prepare_cached("SELECT count(*) FROM sqlite_schema WHERE type = ?1 AND name GLOB ?2")?;
+        statement.query_row([kind, name], |row| row.get(0))
     };
-    if tables < 3 {
-        return Ok(state);
-    }
-    state.hermes = connection
-        .query_row("SELECT version FROM schema_version LIMIT 1", [], |row| row.get(0))
-        .optional()?;
-    state.stale = connection.query_row(
-        "SELECT EXISTS (SELECT 1 FROM state_meta WHERE key = ?1)",
-        [fts::STALE],
-        |row| row.get(0),
-    )?;
-    if state.own > 0 {
-        state.unset_flags = connection.query_row(
-            "SELECT EXISTS (SELECT 1 FROM messages WHERE active IS NULL)",
-            [],
-            |row| row.get(0),
+    let yes = |sql: &str, values: &[&dyn ToSql]| connection.query_row(sql, values, |row| row.get(0));
+    let triggers = usize::try_from(has("trigger", "messages_fts_*")?).unwrap_or_default();
+    let hermes = match has("table", "schema_version")? {
+        0 => None,
+        _ => connection
+            .query_row("SELECT version FROM schema_version LIMIT 1", [], |row| row.get(0))
+            .optional()?,
+    };
+    let stale = has("table", "state_meta")? > 0
+        && yes(
+            "SELECT EXISTS (SELECT 1 FROM state_meta WHERE key = ?1)",
+            &[&fts::STALE],
         )?;
-    }
-    Ok(state)
+    let unset_flags = own > 0 && yes("SELECT EXISTS (SELECT 1 FROM messages WHERE active IS NULL)", &[])?;
+    Ok(State {
+        own,
+        hermes,
+        triggers,
+        stale,
+        unset_flags,
+    })
 }
 
 fn update(connection: &Connection, state: &State, home: Option<&Path>) -> rusqlite::Result<()> {

@@ -203,3 +203,21 @@ fn vacuum_changes_no_row_and_lays_out_the_index_of_another_program_anew() {
     };
     assert!(home.store.search(&query).unwrap().total > 0);
 }
+
+#[rstest]
+fn a_file_that_lost_its_beginning_gives_back_its_rows(#[values(16, 100, 4096)] bytes: usize) {
+    let (folder, path) = filled();
+    let mut file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all(&vec![0; bytes]).unwrap();
+    drop(file);
+    assert!(!care::check(&path).unwrap().sound);
+    let report = care::repair(&path).unwrap();
+    assert_eq!((report.sessions, report.messages), (3, 2700));
+    assert!(care::check(&path).unwrap().sound);
+    let names: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| !name.starts_with("state.db-") && name != "images")
+        .collect();
+    assert_eq!(names.len(), 2, "the new file and the damaged one: {names:?}");
+}

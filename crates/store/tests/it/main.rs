@@ -5,6 +5,8 @@ mod care;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod compat;
+#[cfg(test)]
 mod rotation;
 #[cfg(test)]
 mod search;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::json;
 use talaria_store::{
     CallJournal, CallState, LeaseOutcome, SessionStore, StoreError, TurnRecord, UsageRow, holder,
 };
-use talaria_types::{Effect, Message, SessionId, TurnId, Usage};
+use talaria_types::{Content, Effect, Message, Part, SessionId, TurnId, Usage};
 
 use crate::common::{Home, at, call, new, texts};
 
@@ -291,4 +292,106 @@ fn an_undone_turn_is_not_sent_any_more() {
     assert_eq!(home.store.all(&session).unwrap().len(), 4);
     assert_eq!(home.store.session(&session).unwrap().unwrap().message_count, 2);
     assert_eq!(home.store.rewind(&session, 9).unwrap(), 2);
+}
+
+#[test]
+fn the_laws_of_every_store_hold() {
+    let home = Home::new();
+    talaria_store::conformance::all(&home.store).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = talaria_store::SqliteStore::open_in_memory(folder.path()).unwrap();
+    talaria_store::conformance::all(&store).unwrap();
+}
+
+#[test]
+fn many_writers_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.db");
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let (path, folder) = (&path, &folder);
+            scope.spawn(move || {
+                // Each opens the file itself, the first ones before it exists.
+                let store = talaria_store::SqliteStore::open(path, folder.path()).unwrap();
+                let session = new(&format!("writer{writer}"));
+                store.create_session(&session).unwrap();
+                for index in 0..20 {
+                    let message = Arc::new(Message::user(format!("w{writer} message {index}")));
+                    store
+                        .append(&session.id, &[message], at(f64::from(index)))
+                        .unwrap();
+                }
+            });
+        }
+    });
+    assert!(talaria_store::care::check(&path).unwrap().sound);
+    let store = talaria_store::SqliteStore::open(&path, folder.path()).unwrap();
+    for writer in 0..4 {
+        assert_eq!(
+            store
+                .live(&SessionId::new(format!("writer{writer}")))
+                .unwrap()
+                .len(),
+            20
+        );
+    }
+    let query = talaria_store::SearchQuery {
+        text: "message".into(),
+        limit: 1,
+        ..Default::default()
+    };
+    assert_eq!(store.search(&query).unwrap().total, 80);
+}
+
+#[test]
+fn a_picture_goes_with_the_last_session_that_shows_it() {
+    let home = Home::new();
+    let image = talaria_store::store_image(home.store.images(), b"pixels", "image/png").unwrap();
+    let path = talaria_store::image_path(home.store.images(), &image).unwrap();
+    let message = Message::user(Content::Parts(vec![
+        Part::Text { text: "look".into() },
+        Part::Image(image),
+    ]));
+    let one = home.session("one");
+    home.say(&one, std::slice::from_ref(&message));
+    home.store.branch(&one, &new("two")).unwrap();
+    let column: String = home
+        .sql()
+        .query_row("SELECT content FROM messages LIMIT 1", [], |row| row.get(0))
+        .unwrap();
+    assert!(
+        column.contains("[image: images/") && !column.contains("cGl4ZWxz"),
+        "{column}"
+    );
+    home.store.delete(&one).unwrap();
+    assert!(path.exists());
+    let two = SessionId::new("two");
+    assert_eq!(*home.store.live(&two).unwrap()[0].message, message);
+    home.store.delete(&two).unwrap();
+    assert!(!path.exists());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_text_comes_back_as_it_was(
+        said in proptest::collection::vec("\\PC{0,40}|[\0json:\\[\\]{}\"\u{4e00}-\u{4e10}]{0,12}|\0json:\\[\\]", 1..6),
+        arguments in "\\PC{0,30}",
+    ) {
+        thread_local! {
+            static HOME: Home = Home::new();
+        }
+        HOME.with(|home| {
+            let session = home.session(&format!("s{}", home.store.stats().unwrap().sessions));
+            let mut messages: Vec<Message> = said.iter().map(|text| Message::user(text.as_str())).collect();
+            messages.push(call("c", "tool", &arguments));
+            messages.push(Message::tool("c", "tool", said[0].as_str()));
+            home.say(&session, &messages);
+            let back: Vec<Message> =
+                home.store.live(&session).unwrap().iter().map(|stored| (*stored.message).clone()).collect();
+            prop_assert_eq!(back, messages);
+            Ok(())
+        })?;
+    }
 }

@@ -23,6 +23,23 @@ const SIGNED: &str = "# Written by `talaria demo`.\n";
 /// How long anything may take before the demo calls it missing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The window of the demo's model: small, so that a job of a few seconds outgrows it.
+const WINDOW: u64 = 32_768;
+
+/// Half of that window is the size from which on a conversation is compressed; by default it is never so early.
+const COMPRESSION: &str = "compression:\n  min_tokens: 4096\n";
+
+/// A conversation that was compressed, as the steps that speak of it know it.
+#[derive(Debug, Default)]
+pub(super) struct Long {
+    /// The session that ended with the compression.
+    pub(super) before: String,
+    /// The session that went on.
+    pub(super) after: String,
+    /// The message that the summary cites for the fact that the steps look for.
+    pub(super) cited: String,
+}
+
 pub(super) struct Stage<'a> {
     pub(super) server: MockServer,
     program: PathBuf,
@@ -31,6 +48,8 @@ pub(super) struct Stage<'a> {
     out: &'a mut dyn Write,
     /// The session that the steps share.
     pub(super) session: String,
+    /// The long conversation.
+    pub(super) long: Long,
     /// Removed when the demo ends.
     _temporary: TempDir,
     named: Option<PathBuf>,
@@ -53,7 +72,10 @@ impl<'a> Stage<'a> {
         if fs::read_to_string(&config).is_ok_and(|text| !text.starts_with(SIGNED)) {
             return Err(DemoError::HomeInUse(own));
         }
-        fs::write(config, format!("{SIGNED}{}", config_for(&server)))?;
+        fs::write(
+            config,
+            format!("{SIGNED}{}{COMPRESSION}", config_for(&server, WINDOW)),
+        )?;
         let work = temporary.path().join("work");
         fs::create_dir(&work)?;
         Ok(Stage {
@@ -64,6 +86,7 @@ impl<'a> Stage<'a> {
             work,
             out,
             session: String::new(),
+            long: Long::default(),
             _temporary: temporary,
         })
     }
@@ -160,6 +183,11 @@ impl<'a> Stage<'a> {
             sleep(Duration::from_millis(20));
         }
         false
+    }
+
+    /// Puts a file into the working folder.
+    pub(super) fn put(&self, name: &str, text: &str) -> io::Result<()> {
+        fs::write(self.work.join(name), text)
     }
 
     /// A file of the working folder.

@@ -4,7 +4,7 @@ use super::*;
 
 fn surroundings() -> Surroundings<'static> {
     Surroundings {
-        folder: Some("/work/project"),
+        folder: Some("/srv/project"),
         home: Some("/home/ada"),
         sudo_password: false,
     }
@@ -201,6 +201,7 @@ fn words_that_are_not_commands_are_harmless() {
         "./reboot.sh --dry",
         "ls -la / ~ /etc",
         "rm notes.txt",
+        "rm /srv/project/notes.txt",
         "rm -f target/debug/x",
         "mkdir -p build && cd build && cmake .. && make -j4",
         "bash -c 'npm test'",
@@ -240,6 +241,8 @@ fn dangerous_commands_are_found_in_their_variants() {
         ("rm x -Rf", "recursive_delete"),
         ("sudo rm --recursive x", "recursive_delete"),
         ("rm /opt/x", "delete_outside"),
+        ("rm ~/.ssh/id_ed25519", "delete_outside"),
+        ("rm /home/ada/notes.txt", "delete_outside"),
         ("ls | xargs -I{} rm {}", "xargs_delete"),
         ("find . -type f -execdir rm -f {} +", "find_exec_delete"),
         ("chmod o+w x", "open_permissions"),

@@ -112,12 +112,29 @@ pub(super) fn provider(place: &Place) -> Vec<Finding> {
 pub(super) fn database(place: &Place) -> Vec<Finding> {
     const NAME: &str = "database";
     let file = place.home.database();
-    if !file.exists() {
-        return vec![Finding::ok(NAME, "not there yet; the first turn makes it")];
-    }
-    match place.store() {
-        Ok(_) => vec![Finding::ok(NAME, file.display().to_string())],
+    match place.has_database() {
+        Ok(true) => {}
+        Ok(false) => return vec![Finding::ok(NAME, "not there yet; the first turn makes it")],
         Err(Failure { message, hint, .. }) => {
+            return vec![Finding::failed(NAME, message).hint(hint.unwrap_or_default())];
+        }
+    }
+    match talaria_store::care::check(&file) {
+        Ok(report) if report.sound => {
+            vec![Finding::ok(
+                NAME,
+                format!("{}: sound, {} messages", file.display(), report.messages),
+            )]
+        }
+        Ok(report) => vec![
+            Finding::failed(
+                NAME,
+                format!("{} is damaged: {}", file.display(), report.problems.join("; ")),
+            )
+            .hint("`talaria db repair` saves what can be read and keeps the damaged file"),
+        ],
+        Err(error) => {
+            let Failure { message, hint, .. } = error.into();
             vec![Finding::failed(NAME, message).hint(hint.unwrap_or_else(|| "talaria db check".to_owned()))]
         }
     }
@@ -126,9 +143,10 @@ pub(super) fn database(place: &Place) -> Vec<Finding> {
 /// SQLite's version. 3.51.3 mends a rare loss of write-ahead-log pages when several processes write.
 pub(super) fn sqlite(_: &Place) -> Vec<Finding> {
     const NAME: &str = "sqlite";
-    const MENDED: i32 = 3_051_003;
-    let version = rusqlite::version();
-    if rusqlite::version_number() >= MENDED {
+    const MENDED: [u32; 3] = [3, 51, 3];
+    let version = talaria_store::care::sqlite_version();
+    let parts: Vec<u32> = version.split('.').filter_map(|part| part.parse().ok()).collect();
+    if parts.as_slice() >= MENDED.as_slice() {
         return vec![Finding::ok(
             NAME,
             format!("{version} (has the write-ahead-log fix of 3.51.3)"),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::words;
 
@@ -120,11 +120,13 @@ const CHANGES: &[&str] = &[
     "change", "changed", "replace", "rename", "switch", "move", "update", "correct", "from", "把", "将",
 ];
 
-fn searcher(patterns: &[&str], any_case: bool) -> Option<AhoCorasick> {
+/// A table-driven search: the texts are long and the phrases few.
+fn searcher(phrases: &[&str], any_case: bool) -> Option<AhoCorasick> {
     AhoCorasick::builder()
         .ascii_case_insensitive(any_case)
         .match_kind(MatchKind::LeftmostFirst)
-        .build(patterns)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(phrases)
         .ok()
 }
 

@@ -23,117 +23,121 @@ impl Fact<'_> {
     }
 }
 
-/// Units of numbers; one of them must follow.
+/// Units of numbers; one of them must follow. This table and those below are in order.
 const UNITS: &[&str] = &[
-    "ms",
-    "s",
-    "sec",
-    "secs",
-    "second",
-    "seconds",
+    "%",
+    "A",
+    "B",
+    "EUR",
+    "GB",
+    "GHz",
+    "GiB",
+    "Hz",
+    "KB",
+    "KiB",
+    "MB",
+    "MHz",
+    "MiB",
+    "TB",
+    "TiB",
+    "USD",
+    "V",
+    "W",
+    "bytes",
+    "cm",
+    "connections",
+    "days",
+    "files",
+    "fps",
+    "h",
+    "hours",
+    "items",
+    "kB",
+    "kHz",
+    "kW",
+    "kg",
+    "km",
+    "lines",
+    "m",
     "min",
     "mins",
     "minutes",
-    "h",
-    "hours",
-    "days",
-    "weeks",
-    "B",
-    "KB",
-    "kB",
-    "MB",
-    "GB",
-    "TB",
-    "KiB",
-    "MiB",
-    "GiB",
-    "TiB",
-    "bytes",
-    "px",
-    "pt",
-    "Hz",
-    "kHz",
-    "MHz",
-    "GHz",
-    "kg",
-    "km",
-    "m",
-    "cm",
     "mm",
-    "W",
-    "kW",
-    "V",
-    "A",
-    "°C",
-    "USD",
-    "EUR",
-    "rps",
-    "qps",
-    "rpm",
-    "fps",
-    "tokens",
-    "requests",
-    "rows",
-    "users",
-    "workers",
-    "threads",
-    "retries",
-    "connections",
-    "replicas",
-    "shards",
-    "records",
-    "lines",
-    "files",
-    "items",
-    "%",
+    "ms",
     "percent",
+    "pt",
+    "px",
+    "qps",
+    "records",
+    "replicas",
+    "requests",
+    "retries",
+    "rows",
+    "rpm",
+    "rps",
+    "s",
+    "sec",
+    "second",
+    "seconds",
+    "secs",
+    "shards",
+    "threads",
+    "tokens",
+    "users",
+    "weeks",
+    "workers",
+    "°C",
 ];
 
 /// Words whose number is a setting, also without a unit.
 const SETTINGS: &[&str] = &[
-    "port",
-    "timeout",
-    "limit",
-    "pid",
-    "threshold",
-    "batch",
-    "retries",
-    "workers",
-    "threads",
-    "seed",
-    "budget",
-    "quota",
-    "capacity",
-    "size",
-    "version",
-    "id",
-    "issue",
-    "ticket",
-    "line",
-    "row",
-    "page",
-    "build",
-    "revision",
     "account",
-    "order",
+    "batch",
+    "budget",
+    "build",
+    "capacity",
+    "id",
     "invoice",
+    "issue",
+    "limit",
+    "line",
+    "order",
+    "page",
+    "pid",
+    "port",
+    "quota",
+    "retries",
+    "revision",
+    "row",
+    "seed",
+    "size",
+    "threads",
+    "threshold",
+    "ticket",
+    "timeout",
+    "version",
+    "workers",
 ];
 
 /// Words that stand between a subject and its value.
 const FILLERS: &[&str] = &[
-    "is", "was", "are", "were", "be", "to", "of", "the", "a", "an", "at", "by", "now", "set", "about",
-    "around", "only", "than", "from", "in", "on", "for", "and", "or", "it", "that", "this", "with", "took",
-    "takes", "has", "have", "had", "its", "roughly", "exactly", "up", "down", "number", "no",
+    "a", "about", "an", "and", "are", "around", "at", "be", "by", "down", "exactly", "for", "from", "had",
+    "has", "have", "in", "is", "it", "its", "no", "now", "number", "of", "on", "only", "or", "roughly",
+    "set", "takes", "than", "that", "the", "this", "to", "took", "up", "was", "were", "with",
 ];
 
 /// Endings by which a bare name is a file.
 const FILE_ENDINGS: &[&str] = &[
-    "rs", "py", "js", "ts", "tsx", "jsx", "json", "toml", "yaml", "yml", "md", "txt", "go", "c", "h", "cc",
-    "cpp", "hpp", "java", "kt", "sh", "sql", "html", "css", "scss", "lock", "cfg", "ini", "env", "log",
-    "csv", "tsv", "xml", "db", "sqlite", "ipynb", "rb", "php", "vue", "swift", "proto", "conf", "service",
-    "pem", "pdf", "png", "jpg", "zip", "gz", "parquet", "tf", "lua", "zig", "ex", "exs", "dart", "patch",
-    "diff",
+    "c", "cc", "cfg", "conf", "cpp", "css", "csv", "dart", "db", "diff", "env", "ex", "exs", "go", "gz", "h",
+    "hpp", "html", "ini", "ipynb", "java", "jpg", "js", "json", "jsx", "kt", "lock", "log", "lua", "md",
+    "parquet", "patch", "pdf", "pem", "php", "png", "proto", "py", "rb", "rs", "scss", "service", "sh",
+    "sql", "sqlite", "swift", "tf", "toml", "ts", "tsv", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
+    "zip",
 ];
+
+fn is_listed(table: &[&str], word: &str) -> bool {
+    table.binary_search(&word).is_ok()
+}
 
 /// The facts of a text, in order.
 pub(super) fn facts(text: &str) -> Vec<Fact<'_>> {
@@ -158,12 +162,22 @@ pub(super) fn subject_of(listed: &str) -> Option<String> {
     found.into_iter().next().and_then(|fact| fact.subject)
 }
 
-/// A word and whether it holds a mark of a fact.
+/// A word and which marks of facts it holds.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     text: &'a str,
     start: usize,
-    marked: bool,
+    marks: u16,
+}
+
+impl Word<'_> {
+    fn has(&self, marks: u16) -> bool {
+        self.marks & marks == marks
+    }
+
+    fn has_any(&self, marks: u16) -> bool {
+        self.marks & marks != 0
+    }
 }
 
 struct Words<'a> {
@@ -183,9 +197,9 @@ impl<'a> Iterator for Words<'a> {
                 self.at += self.gap(bytes, self.at);
             }
             let start = self.at;
-            let mut marked = false;
+            let mut marks = 0;
             while self.at < bytes.len() && !self.ends_word(bytes, self.at) {
-                marked |= MARKS[bytes[self.at] as usize];
+                marks |= MARKS[bytes[self.at] as usize];
                 self.at += 1;
             }
             if start == self.at {
@@ -193,11 +207,16 @@ impl<'a> Iterator for Words<'a> {
             }
             let text = &self.text[start..self.at];
             let trimmed = text.trim_end_matches(['.', ':', '!', '?']);
+            if trimmed.len() < text.len() {
+                marks = trimmed
+                    .bytes()
+                    .fold(0, |marks, byte| marks | MARKS[byte as usize]);
+            }
             if !trimmed.is_empty() {
                 return Some(Word {
                     text: trimmed,
                     start,
-                    marked,
+                    marks,
                 });
             }
         }
@@ -252,18 +271,52 @@ const ENDS: [bool; 256] = {
     table
 };
 
-/// Bytes without which a word is no fact.
-const MARKS: [bool; 256] = {
-    let mut table = [false; 256];
+const DIGIT: u16 = 1;
+const LOWER: u16 = 1 << 1;
+const UPPER: u16 = 1 << 2;
+const SLASH: u16 = 1 << 3;
+const EQUALS: u16 = 1 << 4;
+const AT: u16 = 1 << 5;
+const DOT: u16 = 1 << 6;
+const UNDERSCORE: u16 = 1 << 7;
+const DASH: u16 = 1 << 8;
+const HASH: u16 = 1 << 9;
+const BACKSLASH: u16 = 1 << 10;
+const DOLLAR: u16 = 1 << 11;
+const COLON: u16 = 1 << 12;
+const OTHER: u16 = 1 << 13;
+
+/// A word with none of these is no fact.
+const FACTUAL: u16 = DIGIT | SLASH | EQUALS | AT | DOT | UNDERSCORE | HASH | BACKSLASH | DOLLAR;
+
+/// What each byte is.
+const MARKS: [u16; 256] = {
+    let mut table = [OTHER; 256];
     let mut byte = 0;
     while byte < 128 {
-        let b = byte as u8;
-        table[byte] =
-            b.is_ascii_digit() || matches!(b, b'/' | b'=' | b'@' | b'.' | b'_' | b'-' | b'#' | b'\\' | b'$');
+        table[byte] = match byte as u8 {
+            b'0'..=b'9' => DIGIT,
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'/' => SLASH,
+            b'=' => EQUALS,
+            b'@' => AT,
+            b'.' => DOT,
+            b'_' => UNDERSCORE,
+            b'-' => DASH,
+            b'#' => HASH,
+            b'\\' => BACKSLASH,
+            b'$' => DOLLAR,
+            b':' => COLON,
+            _ => OTHER,
+        };
         byte += 1;
     }
     table
 };
+
+/// The same fact this many facts ago is not looked for.
+const RECENT: usize = 48;
 
 struct Scan<'a> {
     text: &'a str,
@@ -274,13 +327,9 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn word(&mut self, word: Word<'a>, next: Option<Word<'a>>) {
-        if word.marked
-            && word.text.len() <= 300
-            && let Some(fact) = self.fact(word, next)
-            && !self
-                .found
-                .iter()
-                .any(|known| known.text == fact.text && known.subject == fact.subject)
+        let factual = word.has_any(FACTUAL) && word.text.len() <= 300;
+        if let Some(fact) = factual.then(|| self.fact(word, next)).flatten()
+            && !self.found.iter().rev().take(RECENT).any(|known| *known == fact)
         {
             self.found.push(fact);
         }
@@ -296,41 +345,26 @@ impl<'a> Scan<'a> {
                 subject: None,
             })
         };
-        if let Some((key, value)) = text.split_once('=') {
-            let named = !key.is_empty()
-                && key
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-            if named && !value.is_empty() && !value.starts_with('=') {
-                let subject = Some(format!("{} =", key.to_ascii_lowercase()));
-                return Some(Fact {
-                    text,
-                    is_path: false,
-                    subject,
-                });
-            }
-        }
-        if text.contains("://") || is_address(text) {
+        if (word.has(COLON | SLASH) && text.contains("://")) || (word.has_any(AT | DOT) && is_address(word)) {
             return plain(false);
         }
-        if is_path(text) {
+        if word.has(EQUALS) {
+            return assignment(text);
+        }
+        if word.has_any(SLASH | DOT | BACKSLASH) && is_path(word) {
             return plain(true);
         }
-        if text
+        let leads = text
             .as_bytes()
             .first()
-            .is_some_and(|b| b.is_ascii_digit() || matches!(b, b'$' | b'-' | b'v'))
-            && let Some(fact) = self.number(word, next)
-        {
+            .is_some_and(|b| b.is_ascii_digit() || matches!(b, b'$' | b'-'));
+        if let Some(fact) = leads.then(|| self.number(word, next)).flatten() {
             return Some(fact);
         }
-        (is_hash(text)
-            || is_ticket(text)
-            || is_version(text)
-            || is_constant(text)
-            || is_uuid(text)
-            || is_date(text))
-        .then_some(Fact {
+        let named = word.has(DIGIT)
+            && (is_hash(word) || is_ticket(word) || is_version(word) || is_uuid(text) || is_date(word))
+            || is_constant(word);
+        named.then_some(Fact {
             text,
             is_path: false,
             subject: None,
@@ -348,20 +382,23 @@ impl<'a> Scan<'a> {
         if value.is_empty() || !value.ends_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
-        if UNITS.contains(&unit) || (unit.is_empty() && text.starts_with('$')) {
-            let subject = self.subject(if unit.is_empty() { "$" } else { unit });
+        if unit.is_empty() && text.starts_with('$') {
             return Some(Fact {
                 text,
                 is_path: false,
-                subject,
+                subject: self.subject("$"),
             });
         }
         if !unit.is_empty() {
-            return None;
+            let subject = || self.subject(unit);
+            return is_listed(UNITS, unit).then(|| Fact {
+                text,
+                is_path: false,
+                subject: subject(),
+            });
         }
-        if let Some(next) =
-            next.filter(|next| UNITS.contains(&next.text) && next.start == word.start + text.len() + 1)
-        {
+        let beside = next.filter(|next| next.start == word.start + text.len() + 1);
+        if let Some(next) = beside.filter(|next| is_listed(UNITS, next.text)) {
             let whole = &self.text[word.start..next.start + next.text.len()];
             return Some(Fact {
                 text: whole,
@@ -369,22 +406,25 @@ impl<'a> Scan<'a> {
                 subject: self.subject(next.text),
             });
         }
-        let named = self.before.iter().take(2).find(|before| {
-            SETTINGS
-                .iter()
-                .any(|setting| before.trim_end_matches(':').eq_ignore_ascii_case(setting))
-        })?;
-        // Between the two only fillers: "port 8080", "port is 8080".
-        let nearest = self.before[0];
-        if nearest != *named && !FILLERS.contains(&nearest) {
-            return None;
+        self.setting(text)
+    }
+
+    /// A bare number right behind the name of a setting, or with fillers between.
+    fn setting(&self, text: &'a str) -> Option<Fact<'a>> {
+        for before in self.before.iter().take(2) {
+            let name = before.trim_end_matches(':').to_ascii_lowercase();
+            if is_listed(SETTINGS, &name) {
+                return Some(Fact {
+                    text,
+                    is_path: false,
+                    subject: Some(format!("{name} #")),
+                });
+            }
+            if !is_listed(FILLERS, &name) {
+                return None;
+            }
         }
-        let subject = Some(format!("{} #", named.trim_end_matches(':').to_ascii_lowercase()));
-        Some(Fact {
-            text,
-            is_path: false,
-            subject,
-        })
+        None
     }
 
     /// The nearest word before that is none of the fillers, and the kind of unit.
@@ -394,7 +434,7 @@ impl<'a> Scan<'a> {
         let word = self
             .before
             .iter()
-            .find(|word| !FILLERS.contains(&word.to_ascii_lowercase().as_str()))?;
+            .find(|word| !is_listed(FILLERS, &word.to_ascii_lowercase()))?;
         Some(*word)
             .as_ref()
             .filter(is_word)
@@ -407,46 +447,63 @@ fn subject_word(subject: &str) -> &str {
     subject.split(' ').next().unwrap_or(subject)
 }
 
-fn is_path(text: &str) -> bool {
+/// `KEY=value`.
+fn assignment(text: &str) -> Option<Fact<'_>> {
+    let (key, value) = text.split_once('=')?;
+    let named = !key.is_empty()
+        && key
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    let subject = || Some(format!("{} =", key.to_ascii_lowercase()));
+    (named && !value.is_empty() && !value.starts_with('=')).then(|| Fact {
+        text,
+        is_path: false,
+        subject: subject(),
+    })
+}
+
+fn is_path(word: Word<'_>) -> bool {
+    let text = word.text;
     let sound = |b: u8| b.is_ascii_alphanumeric() || b"/._-~@+:#%\\".contains(&b);
-    if text.len() < 4 || !text.bytes().all(sound) || !text.bytes().any(|b| b.is_ascii_alphabetic()) {
+    if text.len() < 4 || !word.has_any(LOWER | UPPER) || word.has(OTHER) && !text.bytes().all(sound) {
         return false;
     }
-    let windows = text.as_bytes().get(1) == Some(&b':') && text.as_bytes().get(2) == Some(&b'\\');
-    let parts = text.split('/').filter(|part| !part.is_empty()).count();
-    if windows {
+    let bytes = text.as_bytes();
+    if bytes.get(1) == Some(&b':') && bytes.get(2) == Some(&b'\\') {
         return true;
     }
-    let rooted =
-        text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text.starts_with("~/");
-    if text.contains('/') {
-        return (rooted && parts >= 1) || parts >= 3 || (parts == 2 && has_file_ending(text));
+    if !word.has(SLASH) {
+        return !text.starts_with('.') && has_file_ending(text);
     }
-    has_file_ending(text) && !text.starts_with('.')
+    let rooted = ["/", "./", "../", "~/"].iter().any(|root| text.starts_with(root));
+    let parts = text.split('/').filter(|part| !part.is_empty()).count();
+    (rooted && parts >= 1) || parts >= 3 || (parts == 2 && has_file_ending(text))
 }
 
 fn has_file_ending(text: &str) -> bool {
     let text = text.split(':').next().unwrap_or(text);
     text.rsplit_once('.')
-        .is_some_and(|(name, ending)| !name.is_empty() && FILE_ENDINGS.contains(&ending))
+        .is_some_and(|(name, ending)| !name.is_empty() && is_listed(FILE_ENDINGS, ending))
 }
 
 /// An e-mail address, or an IPv4 address with or without its port.
-fn is_address(text: &str) -> bool {
+fn is_address(word: Word<'_>) -> bool {
+    let text = word.text;
     if let Some((name, host)) = text.split_once('@') {
-        return !name.is_empty() && host.contains('.') && !host.starts_with('.') && !text.contains('/');
+        return !name.is_empty() && host.contains('.') && !host.starts_with('.') && !word.has(SLASH);
+    }
+    if word.has_any(LOWER | UPPER | OTHER) {
+        return false;
     }
     let host = text.split(':').next().unwrap_or(text);
-    let parts: Vec<&str> = host.split('.').collect();
-    parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok())
+    host.split('.').count() == 4 && host.split('.').all(|part| part.parse::<u8>().is_ok())
 }
 
-fn is_hash(text: &str) -> bool {
-    (7..=64).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_hexdigit())
-        && text.bytes().any(|b| b.is_ascii_digit())
-        && text.bytes().any(|b| b.is_ascii_alphabetic())
-        && !(text.bytes().any(|b| b.is_ascii_lowercase()) && text.bytes().any(|b| b.is_ascii_uppercase()))
+fn is_hash(word: Word<'_>) -> bool {
+    (7..=64).contains(&word.text.len())
+        && word.has_any(LOWER | UPPER)
+        && !word.has(LOWER | UPPER)
+        && word.text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -461,23 +518,22 @@ fn is_uuid(text: &str) -> bool {
 }
 
 /// `INC-48213`, `#1234`.
-fn is_ticket(text: &str) -> bool {
-    if let Some(number) = text.strip_prefix('#') {
+fn is_ticket(word: Word<'_>) -> bool {
+    if let Some(number) = word.text.strip_prefix('#') {
         return number.len() >= 2 && number.bytes().all(|b| b.is_ascii_digit());
     }
-    text.rsplit_once('-').is_some_and(|(name, number)| {
-        name.len() >= 2
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
-            && name.bytes().any(|b| b.is_ascii_uppercase())
-            && number.len() >= 2
-            && number.bytes().all(|b| b.is_ascii_digit())
-    })
+    word.has(DASH | UPPER)
+        && !word.has_any(LOWER | DOT | SLASH | OTHER)
+        && word.text.rsplit_once('-').is_some_and(|(name, number)| {
+            name.len() >= 2 && number.len() >= 2 && number.bytes().all(|b| b.is_ascii_digit())
+        })
 }
 
-fn is_version(text: &str) -> bool {
-    let number = text.strip_prefix('v').unwrap_or(text);
+fn is_version(word: Word<'_>) -> bool {
+    if !word.has(DOT) {
+        return false;
+    }
+    let number = word.text.strip_prefix('v').unwrap_or(word.text);
     let core = number.split(['-', '+']).next().unwrap_or(number);
     core.split('.').count() >= 3
         && core
@@ -486,19 +542,16 @@ fn is_version(text: &str) -> bool {
 }
 
 /// `ERR_TOO_MANY_OTTERS`, `MAX_RETRIES`.
-fn is_constant(text: &str) -> bool {
-    text.len() >= 5
-        && text.contains('_')
-        && !text.starts_with('_')
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-        && text.bytes().any(|b| b.is_ascii_uppercase())
+fn is_constant(word: Word<'_>) -> bool {
+    word.has(UNDERSCORE | UPPER)
+        && word.marks & !(UNDERSCORE | UPPER | DIGIT) == 0
+        && word.text.len() >= 5
+        && !word.text.starts_with('_')
 }
 
 /// `2026-05-20`, with or without a time.
-fn is_date(text: &str) -> bool {
-    let day = text.split('T').next().unwrap_or(text);
+fn is_date(word: Word<'_>) -> bool {
+    let day = word.text.split('T').next().unwrap_or(word.text);
     day.len() == 10
         && day.bytes().enumerate().all(|(at, b)| {
             if matches!(at, 4 | 7) {
@@ -507,4 +560,68 @@ fn is_date(text: &str) -> bool {
                 b.is_ascii_digit()
             }
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_are_searched_by_halves_are_in_order() {
+        for table in [UNITS, SETTINGS, FILLERS, FILE_ENDINGS] {
+            assert!(table.is_sorted(), "{table:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_fact_is_found_and_plain_words_are_not() {
+        let said = |text| facts(text).iter().map(Fact::display).collect::<Vec<_>>();
+        let cases: &[(&str, &[&str])] = &[
+            (
+                "see /srv/a/b.toml, ./xy and src/main.rs:42.",
+                &["/srv/a/b.toml", "./xy", "src/main.rs:42"],
+            ),
+            (
+                "open Cargo.toml or C:\\work\\app\\x.txt",
+                &["Cargo.toml", "C:\\work\\app\\x.txt"],
+            ),
+            (
+                "https://a.test/p?q=1 and mara@example.org",
+                &["https://a.test/p?q=1", "mara@example.org"],
+            ),
+            ("host 10.0.0.7:8080 up", &["10.0.0.7:8080"]),
+            (
+                "commit 9f86d08 of 3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+                &["9f86d08", "3f2504e0-4f89-11d3-9a0c-0305e82c3301"],
+            ),
+            (
+                "INC-48213, #4711 and MAX_RETRIES",
+                &["INC-48213", "#4711", "MAX_RETRIES"],
+            ),
+            (
+                "latency was 372.5 ms, budget of $12.50",
+                &["latency: 372.5 ms", "budget: $12.50"],
+            ),
+            ("port 8443 and port is 9443", &["port: 8443", "port: 9443"]),
+            (
+                "RUST_LOG=debug since 2026-05-20 with v1.2.3",
+                &["RUST_LOG=debug", "2026-05-20", "v1.2.3"],
+            ),
+            (
+                "配置在/etc/heron/main.conf里，超时 45 s",
+                &["/etc/heron/main.conf", "45 s"],
+            ),
+            (
+                r#"{"path": "a/b/c", "out": "x\nsrc/lib.rs\ny"}"#,
+                &["a/b/c", "src/lib.rs"],
+            ),
+            (
+                "and/or, 1/2, e.g. this is plain -- 12 people; a well-known fact",
+                &[],
+            ),
+        ];
+        for (text, facts) in cases {
+            assert_eq!(said(text), *facts, "{text}");
+        }
+    }
 }

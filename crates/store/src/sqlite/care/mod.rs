@@ -5,6 +5,7 @@
 
 mod repair;
 mod salvage;
+mod transplant;
 
 use std::path::{Path, PathBuf};
 

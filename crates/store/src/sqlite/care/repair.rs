@@ -107,7 +107,8 @@ pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn remove_database(path: &Path) -> std::io::Result<()> {
+/// Removes a database with the files beside it; one that is not there is removed already.
+pub(super) fn remove_database(path: &Path) -> std::io::Result<()> {
     for end in ["", "-wal", "-shm"] {
         match std::fs::remove_file(with_end(path, end)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),

@@ -9,7 +9,8 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Statement, ToSql, params_from_iter};
 
-use super::rebuild_indexes;
+use super::repair::remove_database;
+use super::{rebuild_indexes, transplant};
 use crate::sqlite::{connection, fts, schema};
 use crate::{Result, StoreError};
 
@@ -23,22 +24,51 @@ const MADE_ANEW: [&str; 2] = ["schema_version", "sqlite_sequence"];
 
 /// Copies all readable rows of `from` into the new file `to`; says what was done.
 pub(super) fn salvage(from: &Path, to: &Path) -> Result<Vec<String>> {
-    let source = open_damaged(from)?;
+    let unreadable = match read_list(from) {
+        Ok((source, tables)) => return copy_all(&source, &tables, to),
+        Err(error @ (StoreError::Locked | StoreError::Open { .. })) => return Err(error),
+        Err(error) => error,
+    };
+    let candidates = transplant::candidates(from)?;
+    let mut done = Err(unreadable);
+    for candidate in &candidates {
+        if let Ok((source, tables)) = read_list(candidate) {
+            done = copy_all(&source, &tables, to);
+            break;
+        }
+    }
+    for candidate in candidates {
+        let removed = remove_database(&candidate);
+        removed.map_err(|source| StoreError::File {
+            path: candidate,
+            source,
+        })?;
+    }
+    done
+}
+
+/// Opens a damaged file and reads its list of tables.
+fn read_list(path: &Path) -> Result<(Connection, Vec<(String, String)>)> {
+    let source = open_damaged(path)?;
+    let tables = tables(&source).map_err(|error| StoreError::Damaged {
+        path: path.to_owned(),
+        detail: format!("its list of tables cannot be read, so nothing can be saved: {error}"),
+    })?;
+    Ok((source, tables))
+}
+
+fn copy_all(source: &Connection, tables: &[(String, String)], to: &Path) -> Result<Vec<String>> {
     let (mut target, _) = connection::open(to, true)?;
     let sorted = |error| StoreError::from_sqlite(to, error);
     schema::bring_up_to_date(&mut target, None).map_err(sorted)?;
     target
         .execute_batch("PRAGMA foreign_keys = OFF")
         .map_err(sorted)?;
-    let tables = tables(&source).map_err(|error| StoreError::Damaged {
-        path: from.to_owned(),
-        detail: format!("its list of tables cannot be read, so nothing can be saved: {error}"),
-    })?;
     let mut done = Vec::new();
     let transaction = target.transaction().map_err(sorted)?;
     fts::silence(&transaction).map_err(sorted)?;
-    for (table, sql) in &tables {
-        let rows = copy_table(&source, &transaction, table, sql).map_err(sorted)?;
+    for (table, sql) in tables {
+        let rows = copy_table(source, &transaction, table, sql).map_err(sorted)?;
         if rows > 0 {
             done.push(format!("{table}: {rows} rows were saved"));
         }
@@ -49,7 +79,7 @@ pub(super) fn salvage(from: &Path, to: &Path) -> Result<Vec<String>> {
             "{stubs} sessions were made for messages whose session could not be read"
         ));
     }
-    keep_counting(&source, &transaction).map_err(sorted)?;
+    keep_counting(source, &transaction).map_err(sorted)?;
     transaction.commit().map_err(sorted)?;
     rebuild_indexes(&mut target)?;
     target

@@ -47,22 +47,23 @@ pub(crate) fn search(
             ..SearchResults::default()
         });
     };
-    let mut candidates = Candidates::find(connection, &parsed)?;
-    if let Some(allowed) = allowed(connection, query, scope)? {
-        candidates.rows = sets::both(&candidates.rows, &allowed);
-    }
-    candidates.rows = sets::without(&candidates.rows, &hidden(connection, &candidates.rows)?);
-    let total = candidates.rows.len();
-    let note = candidates
-        .keep_newest(RANKED)
-        .then(|| format!("{total} messages match; only the newest {RANKED} were ranked"));
+    let allowed = allowed(connection, query, scope)?;
+    let candidates = Candidates::find(connection, &parsed, allowed.as_deref())?;
+    let note = candidates.cut.then(|| {
+        format!(
+            "{} messages match; only the newest {RANKED} were ranked",
+            candidates.total
+        )
+    });
     let mut collector = Collector::new(connection, query, &parsed);
-    candidates.visit(connection, |id| collector.take(id))?;
-    let filtered = query.role.is_some();
-    let total = if filtered {
-        collector.matching
-    } else {
-        total - collector.repeated
+    for id in &candidates.ranked {
+        if !collector.take(*id)? {
+            break;
+        }
+    }
+    let total = match query.role {
+        Some(_) => collector.matching,
+        None => candidates.total - collector.repeated,
     };
     Ok(SearchResults {
         hits: collector.finish()?,
@@ -104,11 +105,8 @@ fn allowed(connection: &Connection, query: &SearchQuery, scope: Scope<'_>) -> Re
     Ok(Some(rows))
 }
 
-/// Rows among `rows` that are never shown: taken back by the person, or copies of other rows.
-fn hidden(connection: &Connection, rows: &[i64]) -> Result<Vec<i64>> {
-    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-        return Ok(Vec::new());
-    };
+/// Rows in a range of ids that are never shown: taken back by the person, or copies of other rows. Rising.
+fn hidden(connection: &Connection, first: i64, last: i64) -> Result<Vec<i64>> {
     let mut hidden = Vec::new();
     for sql in [
         "SELECT id FROM messages WHERE active = 0 AND compacted = 0 AND id BETWEEN ?1 AND ?2",
@@ -122,10 +120,14 @@ fn hidden(connection: &Connection, rows: &[i64]) -> Result<Vec<i64>> {
     Ok(hidden)
 }
 
-/// The rows that match, rising, and how their worth is found.
+/// The rows that match.
 struct Candidates {
-    rows: Vec<i64>,
-    ranking: Option<Ranking>,
+    /// The best first.
+    ranked: Vec<i64>,
+    /// How many there are in all.
+    total: usize,
+    /// Whether older ones were left out of `ranked`.
+    cut: bool,
 }
 
 /// A query that one index answers by itself.
@@ -135,64 +137,115 @@ struct Ranking {
 }
 
 impl Candidates {
-    fn find(connection: &Connection, parsed: &Node) -> Result<Self> {
+    fn find(connection: &Connection, parsed: &Node, allowed: Option<&[i64]>) -> Result<Self> {
+        let ranking = Ranking::of(connection, parsed)?;
+        let (mut ranked, mut older) = match (&ranking, allowed) {
+            (Some(ranking), None) => ranking.newest(connection)?,
+            (Some(ranking), Some(allowed)) => {
+                let mut rows = sets::both(&sets::rows(connection, ranking.table, &ranking.query)?, allowed);
+                let older = cut_older(&mut rows);
+                (ranking.ranked(connection, &rows)?, older)
+            }
+            (None, allowed) => {
+                // Parts of the query have their worth in different indexes: the newest first.
+                let mut rows = sets::evaluate(connection, parsed)?;
+                if let Some(allowed) = allowed {
+                    rows = sets::both(&rows, allowed);
+                }
+                let older = cut_older(&mut rows);
+                rows.reverse();
+                (rows, older)
+            }
+        };
+        let cut = !older.is_empty();
+        let all = || ranked.iter().chain(&older);
+        if let (Some(first), Some(last)) = (all().min(), all().max()) {
+            let hidden = hidden(connection, *first, *last)?;
+            let shown = |id: &i64| hidden.binary_search(id).is_err();
+            ranked.retain(shown);
+            older.retain(shown);
+        }
+        Ok(Self {
+            total: ranked.len() + older.len(),
+            ranked,
+            cut,
+        })
+    }
+}
+
+/// Takes all but the newest [`RANKED`] of rising rows out.
+fn cut_older(rows: &mut Vec<i64>) -> Vec<i64> {
+    let surplus = rows.len().saturating_sub(RANKED);
+    rows.drain(..surplus).collect()
+}
+
+impl Ranking {
+    fn of(connection: &Connection, parsed: &Node) -> Result<Option<Self>> {
         let (mut words, mut runs) = (false, false);
         parsed.leaves(true, &mut |leaf, _| match leaf.in_words() {
             Some(_) => words = true,
             None => runs = true,
         });
-        let ranking = match (words, runs) {
-            (true, false) if !sets::is_glued(connection, parsed)? => Some(Ranking {
+        Ok(match (words, runs) {
+            (true, false) if !sets::is_glued(connection, parsed)? => Some(Self {
                 table: "messages_fts",
                 query: parsed.to_fts(&|leaf| leaf.in_words().unwrap_or_default()),
             }),
-            (false, true) => Some(Ranking {
+            (false, true) => Some(Self {
                 table: "message_pairs",
                 query: parsed.to_fts(&query::Leaf::in_pairs),
             }),
             _ => None,
-        };
-        let rows = match &ranking {
-            Some(ranking) => sets::rows(connection, ranking.table, &ranking.query)?,
-            None => sets::evaluate(connection, parsed)?,
-        };
-        Ok(Self { rows, ranking })
+        })
     }
 
-    /// Drops all but the newest `limit` rows; tells whether there were more.
-    fn keep_newest(&mut self, limit: usize) -> bool {
-        let surplus = self.rows.len().saturating_sub(limit);
-        self.rows.drain(..surplus);
-        surplus > 0
-    }
-
-    /// Calls `take` with the rows, best first, until it has enough.
-    fn visit(&self, connection: &Connection, mut take: impl FnMut(i64) -> Result<bool>) -> Result<()> {
-        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else {
-            return Ok(());
-        };
-        let Some(ranking) = &self.ranking else {
-            // Parts of the query have their worth in different indexes: the newest first.
-            for id in self.rows.iter().rev() {
-                if !take(*id)? {
-                    break;
-                }
-            }
-            return Ok(());
-        };
-        let table = ranking.table;
+    /// The newest rows, best first, and the older ones, which are not ranked.
+    fn newest(&self, connection: &Connection) -> Result<(Vec<i64>, Vec<i64>)> {
+        let table = self.table;
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT rowid FROM {table} WHERE {table} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rank"
+            "SELECT rowid, rank FROM {table} WHERE {table} MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
         ))?;
-        let mut found = statement.query(params![ranking.query, first, last])?;
-        while let Some(id) = found.next()? {
-            let id = id.get(0)?;
-            if self.rows.binary_search(&id).is_ok() && !take(id)? {
-                break;
+        let found = statement
+            .query_map(params![self.query, row::to_column(RANKED as u64)], |found| {
+                Ok((found.get(0)?, found.get(1)?))
+            })?
+            .collect::<rusqlite::Result<Vec<(i64, f64)>>>()?;
+        let older = match found.last() {
+            Some((oldest, _)) if found.len() == RANKED => {
+                let mut statement = connection.prepare_cached(&format!(
+                    "SELECT rowid FROM {table} WHERE {table} MATCH ?1 AND rowid < ?2"
+                ))?;
+                let older = statement.query_map(params![self.query, oldest], |found| found.get(0))?;
+                older.collect::<rusqlite::Result<Vec<i64>>>()?
             }
-        }
-        Ok(())
+            _ => Vec::new(),
+        };
+        Ok((best_first(found), older))
     }
+
+    /// These rows, which rise, best first.
+    fn ranked(&self, connection: &Connection, rows: &[i64]) -> Result<Vec<i64>> {
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+            return Ok(Vec::new());
+        };
+        let table = self.table;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT rowid, rank FROM {table} WHERE {table} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC"
+        ))?;
+        let mut found = statement
+            .query_map(params![self.query, first, last], |found| {
+                Ok((found.get(0)?, found.get(1)?))
+            })?
+            .collect::<rusqlite::Result<Vec<(i64, f64)>>>()?;
+        found.retain(|(id, _)| rows.binary_search(id).is_ok());
+        Ok(best_first(found))
+    }
+}
+
+/// Sorts by rank, the best of which is the lowest; the newer of equals stays first.
+fn best_first(mut found: Vec<(i64, f64)>) -> Vec<i64> {
+    found.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    found.into_iter().map(|(id, _)| id).collect()
 }
 
 /// What is known of a session once one of its rows was found.
@@ -252,6 +305,8 @@ impl<'a> Collector<'a> {
             ))
         });
         let Some((session, role, timestamp)) = found.optional()? else {
+            // Another program erased the row; only `message_pairs` can still name it.
+            self.repeated += 1;
             return Ok(true);
         };
         let owner = self.owner(&session)?;

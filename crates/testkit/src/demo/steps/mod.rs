@@ -1,8 +1,12 @@
 //! The steps, in the order in which they are shown. One file each; [`STEPS`] is the list.
 
 mod kill_and_resume;
+mod long_job;
+mod recall;
 mod replay;
 mod search;
+mod search_hidden;
+mod undo;
 mod work_with_tools;
 
 use super::{DemoError, stage::Stage};
@@ -21,4 +25,8 @@ pub(super) const STEPS: &[Row] = &[
     kill_and_resume::ROW,
     search::ROW,
     replay::ROW,
+    long_job::ROW,
+    search_hidden::ROW,
+    recall::ROW,
+    undo::ROW,
 ];

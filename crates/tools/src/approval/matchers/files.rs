@@ -10,14 +10,13 @@ pub(in super::super) fn recursive_delete(call: &Call, _: &Scene) -> bool {
 
 pub(in super::super) fn delete_outside(call: &Call, _: &Scene) -> bool {
     let temporary = ["/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/"];
+    let here = call.here();
     let outside = |path: &str| {
-        let absolute = path.starts_with('/');
-        let inside = call.folder.as_deref().is_some_and(|folder| {
-            folder.len() > 1
-                && path
-                    .strip_prefix(folder)
-                    .is_some_and(|rest| rest.starts_with('/'))
-        });
+        let absolute = path.starts_with(['/', '~']);
+        let inside = here
+            .as_deref()
+            .filter(|here| here.len() > 1)
+            .is_some_and(|here| path.strip_prefix(here).is_some_and(|rest| rest.starts_with('/')));
         absolute && !inside && !temporary.iter().any(|folder| path.starts_with(folder))
     };
     call.is(&["rm", "unlink", "shred"]) && call.operands().iter().any(|word| outside(&call.path(word)))

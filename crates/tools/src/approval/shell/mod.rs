@@ -134,7 +134,15 @@ impl Call {
     ///
     /// The user's home is `~`; a last part that matches everything is `*`.
     pub(crate) fn path(&self, word: &Word) -> String {
-        let path = word.path(self.folder.as_deref());
+        self.below_home(word.path(self.folder.as_deref()))
+    }
+
+    /// The folder it runs in, as [`Call::path`] writes paths.
+    pub(crate) fn here(&self) -> Option<String> {
+        self.folder.clone().map(|folder| self.below_home(folder))
+    }
+
+    fn below_home(&self, path: String) -> String {
         let below_home = self.home.as_deref().and_then(|home| path.strip_prefix(home));
         match below_home {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),

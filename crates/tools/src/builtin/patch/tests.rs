@@ -211,3 +211,28 @@ fn a_file_in_another_encoding_stays_in_it() {
     let (report, _) = folder.call(json!({"path": "latin.txt", "old_string": "zwö", "new_string": "漢"}));
     assert!(report["error"].as_str().unwrap().contains("encoding"), "{report}");
 }
+
+#[test]
+fn secrets_are_masked_in_diffs_and_hints_and_kept_in_the_file() {
+    let key = "sk-proj-Zq8vN2mL5xK9wR3tY7uP1aB4cD6eF0gH";
+    let text = format!("first\ntoken {key}\nlast\n");
+    let folder = folder(&[("k.txt", &text)]);
+    let (report, _) = folder.call(json!({"path": "k.txt", "old_string": "first", "new_string": "1st"}));
+    assert!(
+        report["success"] == true && !report.to_string().contains(key),
+        "{report}"
+    );
+    let (report, _) = folder.call(
+        json!({"path": "k.txt", "old_string": "tokens sk-proj-Zq8vN2mL5xK9wR3tY7uP1", "new_string": "x"}),
+    );
+    assert!(
+        report["error"].as_str().unwrap().contains("Did you mean"),
+        "{report}"
+    );
+    assert!(!report.to_string().contains(key), "{report}");
+    let masked = folder.1.mask().file(Path::new("k.txt"), &text);
+    let shown = masked.lines().nth(1).unwrap();
+    let (report, _) = folder.call(json!({"path": "k.txt", "old_string": shown, "new_string": "token none"}));
+    assert!(report["error"].as_str().unwrap().contains("masked"), "{report}");
+    assert!(folder.text("k.txt").contains(key));
+}

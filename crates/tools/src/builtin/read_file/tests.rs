@@ -189,3 +189,19 @@ fn a_file_too_large_for_memory_is_streamed() {
     let page = stream(folder.1.mask(), &path, &view).unwrap().unwrap();
     assert_eq!((page.total_lines, page.truncated), (Some(400), false));
 }
+
+#[test]
+fn secrets_are_masked_and_code_stays_readable() {
+    let folder = folder();
+    let key = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    let code = r#"api_key = os.environ.get("API_KEY")"#;
+    folder.write(
+        "mix.txt",
+        format!("github {key}\n{code}\nPASSWORD=hunter2hunter2\n"),
+    );
+    folder.write(".env", "PASSWORD=hunter2hunter2\n");
+    let content = folder.read("mix.txt")["content"].to_string();
+    assert!(!content.contains(key), "{content}");
+    assert!(content.contains("os.environ.get("), "{content}");
+    assert!(!folder.read(".env")["content"].to_string().contains("hunter2"));
+}

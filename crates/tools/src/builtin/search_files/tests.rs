@@ -206,3 +206,11 @@ fn a_stopped_search_ends() {
     search.cancel.cancel();
     assert!(matches!(search.run(), Err(ToolError::Interrupted)));
 }
+
+#[test]
+fn secrets_in_found_lines_are_masked() {
+    let key = "sk-proj-Zq8vN2mL5xK9wR3tY7uP1aB4cD6eF0gH";
+    let folder = folder(&[("a.txt", &format!("openai {key} END\n"))]);
+    let found = folder.search(json!({"pattern": "END"}))["matches_text"].to_string();
+    assert!(!found.contains(key) && found.contains("openai"), "{found}");
+}

@@ -172,3 +172,24 @@ fn a_folder_and_a_read_only_file_are_clear_errors() {
             .contains("cannot write")
     );
 }
+
+#[test]
+fn a_masked_secret_cannot_be_written_over_the_real_one() {
+    let folder = folder();
+    let key = "sk-proj-Zq8vN2mL5xK9wR3tY7uP1aB4cD6eF0gH";
+    let real = format!("name: x\ntoken {key}\n");
+    fs::write(folder.path("keys.txt"), &real).unwrap();
+    let masked = folder.1.mask().file(Path::new("keys.txt"), &real);
+    assert!(!masked.contains(key));
+    let error = folder
+        .write("keys.txt", &masked.replace("name: x", "name: y"))
+        .unwrap_err();
+    assert!(error.contains("line 2") && error.contains("masked"), "{error}");
+    folder
+        .write("keys.txt", &real.replace("name: x", "name: y"))
+        .unwrap();
+    assert_eq!(
+        fs::read_to_string(folder.path("keys.txt")).unwrap(),
+        real.replace("name: x", "name: y")
+    );
+}

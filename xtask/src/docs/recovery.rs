@@ -1,47 +1,12 @@
-//! Documents made from tables in the code, so that they cannot say anything else than the code does.
+//! `docs/recovery.md`: what every failure leads to, from the rows of the recovery crate.
 
-use crate::{tidy::Findings, tree::Tree};
+use super::cell;
+use crate::tree::Tree;
 use anyhow::Result;
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
+use talaria_recovery::ErrorKind;
 
-/// Makes the whole text of a document.
-type Maker = fn() -> String;
-
-/// Path and maker of each generated document.
-const DOCUMENTS: &[(&str, Maker)] = &[("docs/recovery.md", recovery)];
-
-/// Writes them all.
-pub(crate) fn write(root: &Path) -> Result<()> {
-    fs::create_dir_all(root.join("docs"))?;
-    for (path, make) in DOCUMENTS {
-        fs::write(root.join(path), make())?;
-    }
-    Ok(())
-}
-
-/// The check that each one is what its table makes of it.
-pub(crate) fn check(tree: &Tree, findings: &mut Findings) {
-    for (path, make) in DOCUMENTS {
-        if tree.text(path) != Some(make().as_str()) {
-            findings.problem(format!(
-                "{path} is not in step with the code; run `cargo xtask docs`"
-            ));
-        }
-    }
-}
-
-/// A cell of a table: one line, no bar.
-fn cell(text: &str) -> String {
-    text.replace('\n', " ").replace('|', "\\|")
-}
-
-/// A kind by the word that results and events use.
-fn name(kind: talaria_recovery::ErrorKind) -> String {
-    let value = serde_json::to_value(kind).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn recovery() -> String {
+pub(super) fn page(_tree: &Tree) -> Result<String> {
     let mut page = "# What is done after a failure\n\n\
         Made by `cargo xtask docs` from the rows of `crates/recovery`; do not edit.\n\n\
         The rows are asked in this order. The first one that recognises the failure and has not been used up names \
@@ -75,5 +40,11 @@ fn recovery() -> String {
         let (text, provider, sample) = (cell(message.text), cell(message.provider), cell(message.sample));
         let _ = writeln!(page, "| `{kind}` | {text} | {provider} | {sample} |");
     }
-    page
+    Ok(page)
+}
+
+/// A kind by the word that results and events use.
+fn name(kind: ErrorKind) -> String {
+    let value = serde_json::to_value(kind).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,0 +1,16 @@
+//! The program as a person or a script drives it: real processes, a home of their own each.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod config;
+mod conversation;
+mod database;
+mod doctor;
+mod program;
+mod sessions;
+mod turns;
+mod usage;

@@ -1,0 +1,86 @@
+//! What a turn costs, and whether the next call may be made.
+
+use talaria_providers::pricing;
+use talaria_types::Usage;
+
+use crate::models::Model;
+use crate::session::Session;
+
+/// Output that is reckoned with where none is configured.
+const USUAL_OUTPUT: u64 = 4_096;
+
+/// Calls, their tokens and their price.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Bill {
+    pub(crate) calls: u64,
+    pub(crate) usage: Usage,
+    usd: f64,
+    /// Calls whose price is not known.
+    unpriced: u64,
+}
+
+impl Bill {
+    /// Adds one call of a model. A call that was answered with nothing costs nothing.
+    pub(crate) fn add(&mut self, model: &Model, usage: Option<Usage>) {
+        let usage = usage.unwrap_or_default();
+        self.calls += 1;
+        self.usage += usage;
+        match pricing::cost(&model.catalogue, model.provider.identity(), &usage) {
+            Some(usd) => self.usd += usd,
+            None => self.unpriced += 1,
+        }
+    }
+
+    /// Adds another bill.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.usage += other.usage;
+        self.usd += other.usd;
+        self.unpriced += other.unpriced;
+    }
+
+    /// The price; nothing when any part of it is unknown.
+    pub(crate) fn usd(&self) -> Option<f64> {
+        (self.calls > 0 && self.unpriced == 0).then_some(self.usd)
+    }
+
+    /// How sure the price is.
+    pub(crate) fn status(&self) -> &'static str {
+        match (self.calls, self.unpriced) {
+            (0, _) => "unknown",
+            (_, 0) => "known",
+            (calls, unpriced) if unpriced < calls => "partial",
+            _ => "unknown",
+        }
+    }
+}
+
+impl Session {
+    /// Why the next call may not be made, when its worst case goes beyond a budget.
+    pub(crate) fn over_budget(&self, prompt_tokens: u64) -> Option<String> {
+        let budget = &self.config().budget;
+        let model = self.models.current();
+        let output = model.max_output.unwrap_or(USUAL_OUTPUT);
+        let worst = pricing::worst_case(&model.catalogue, model.provider.identity(), prompt_tokens, output)?;
+        let over = |limit: Option<f64>, spent: f64| limit.filter(|limit| spent + worst > *limit);
+        let turn = self.spent.usd;
+        if let Some(limit) = over(budget.per_turn_usd, turn) {
+            return Some(told("this turn", turn, worst, limit));
+        }
+        budget.per_session_usd?;
+        let session = self
+            .store()
+            .totals(&self.id)
+            .ok()
+            .and_then(|totals| totals.cost_usd)
+            .unwrap_or_default()
+            + turn;
+        over(budget.per_session_usd, session).map(|limit| told("this session", session, worst, limit))
+    }
+}
+
+fn told(what: &str, spent: f64, worst: f64, limit: f64) -> String {
+    format!(
+        "{what} has cost {spent:.4} USD; the next call may cost up to {worst:.4} USD, which is over the limit of {limit:.4} USD"
+    )
+}
