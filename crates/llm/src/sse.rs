@@ -144,8 +144,8 @@ impl Framer {
 
     fn dispatch(&mut self, on_event: &mut impl FnMut(Event<'_>)) {
         if self.has_data {
-            let name = String::from_utf8_lossy(&self.name);
-            let data = String::from_utf8_lossy(&self.data);
+            let name = readable(&self.name);
+            let data = readable(&self.data);
             on_event(Event {
                 name: &name,
                 data: &data,
@@ -155,6 +155,11 @@ impl Framer {
         self.data.clear();
         self.has_data = false;
     }
+}
+
+/// The text, checked the quick way first: nearly all of it is Unicode.
+fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// What the first bytes of an answer's body are.

@@ -19,8 +19,8 @@ use crate::wire::WireError;
 pub(crate) enum Loose<'a> {
     /// A text.
     Text(Cow<'a, str>),
-    /// Something else that is not null.
-    Other(Value),
+    /// Something else that is not null; boxed, because it is rare and large.
+    Other(Box<Value>),
     /// `null`.
     Null,
 }
@@ -81,19 +81,19 @@ impl<'de> Visitor<'de> for LooseVisitor {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Loose::Other(value.into()))
+        Ok(Loose::Other(Box::new(value.into())))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Loose::Other(value.into()))
+        Ok(Loose::Other(Box::new(value.into())))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Loose::Other(value.into()))
+        Ok(Loose::Other(Box::new(value.into())))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Loose::Other(value.into()))
+        Ok(Loose::Other(Box::new(value.into())))
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
@@ -109,11 +109,11 @@ impl<'de> Visitor<'de> for LooseVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(items)).map(Loose::Other)
+        Value::deserialize(SeqAccessDeserializer::new(items)).map(|value| Loose::Other(Box::new(value)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(MapAccessDeserializer::new(members)).map(Loose::Other)
+        Value::deserialize(MapAccessDeserializer::new(members)).map(|value| Loose::Other(Box::new(value)))
     }
 }
 

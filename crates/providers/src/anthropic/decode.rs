@@ -22,13 +22,13 @@ struct Frame<'a> {
     #[serde(default)]
     index: Option<u64>,
     #[serde(default)]
-    message: Option<Value>,
+    message: Option<Box<Value>>,
     #[serde(default)]
-    content_block: Option<Value>,
+    content_block: Option<Box<Value>>,
     #[serde(borrow, default)]
     delta: Option<BlockDelta<'a>>,
     #[serde(default)]
-    usage: Option<Value>,
+    usage: Option<Box<Value>>,
 }
 
 /// A piece of a block, or of the message's end.
@@ -93,7 +93,7 @@ impl MessagesDecoder {
                 self.begun = true;
                 self.block(
                     frame.index.unwrap_or(0),
-                    frame.content_block.unwrap_or_default(),
+                    *frame.content_block.unwrap_or_default(),
                     out,
                 );
             }
@@ -103,7 +103,7 @@ impl MessagesDecoder {
                 }
             }
             Some("message_delta") => {
-                self.usage(frame.usage.as_ref());
+                self.usage(frame.usage.as_deref());
                 if let Some(word) = frame
                     .delta
                     .as_ref()

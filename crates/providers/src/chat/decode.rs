@@ -65,7 +65,7 @@ impl ChatDecoder {
         let id = chunk.id.as_ref().and_then(Loose::text);
         self.answer
             .identify(id, chunk.model.as_ref().and_then(Loose::text));
-        if let Some(usage) = chunk.usage.as_ref().and_then(parse::usage) {
+        if let Some(usage) = chunk.usage.as_deref().and_then(parse::usage) {
             self.answer.usage(usage);
         } else if chunk.choices.is_none()
             && read(json, |document: Value| is_error(&document)).unwrap_or(false)
@@ -89,7 +89,7 @@ impl ChatDecoder {
         if choice.index.as_ref().and_then(Loose::number).unwrap_or(0) != 0 {
             return Ok(());
         }
-        if let Some(words) = choice.delta.or(choice.message) {
+        if let Some(words) = choice.delta.or_else(|| choice.message.map(|words| *words)) {
             self.chosen = true;
             self.words(words, out);
         }
@@ -128,8 +128,10 @@ impl ChatDecoder {
         merge_details(&mut self.details, details);
         match words.content {
             Some(Loose::Text(text)) => self.answer.text(&text, out),
-            Some(Loose::Other(Value::Array(parts))) => self.parts(&parts, out),
-            Some(Loose::Other(_) | Loose::Null) | None => {}
+            Some(Loose::Other(value)) => {
+                self.parts(value.as_array().map(Vec::as_slice).unwrap_or_default(), out);
+            }
+            Some(Loose::Null) | None => {}
         }
         if let Some(text) = words.refusal.as_ref().and_then(Loose::text) {
             self.refused = true;

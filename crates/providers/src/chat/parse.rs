@@ -16,9 +16,9 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
-    pub(super) usage: Option<Value>,
+    pub(super) usage: Option<Box<Value>>,
     #[serde(default)]
-    pub(super) error: Option<Value>,
+    pub(super) error: Option<Box<Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -28,11 +28,11 @@ pub(super) struct Choice<'a> {
     #[serde(borrow, default)]
     pub(super) delta: Option<Words<'a>>,
     #[serde(borrow, default)]
-    pub(super) message: Option<Words<'a>>,
+    pub(super) message: Option<Box<Words<'a>>>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Option<Loose<'a>>,
     #[serde(default)]
-    pub(super) error: Option<Value>,
+    pub(super) error: Option<Box<Value>>,
 }
 
 /// What is said: in pieces or whole.

@@ -20,15 +20,15 @@ struct Chunk<'a> {
     #[serde(borrow, default)]
     candidates: Option<Vec<Candidate<'a>>>,
     #[serde(default)]
-    usage_metadata: Option<Value>,
+    usage_metadata: Option<Box<Value>>,
     #[serde(default)]
-    prompt_feedback: Option<Value>,
+    prompt_feedback: Option<Box<Value>>,
     #[serde(borrow, default)]
     model_version: Option<Loose<'a>>,
     #[serde(borrow, default)]
     response_id: Option<Loose<'a>>,
     #[serde(default)]
-    error: Option<Value>,
+    error: Option<Box<Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -58,7 +58,7 @@ struct Part<'a> {
     #[serde(borrow, default)]
     function_call: Option<Call<'a>>,
     #[serde(default)]
-    thought_signature: Option<Value>,
+    thought_signature: Option<Box<Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -112,12 +112,10 @@ impl GeminiDecoder {
                 body: json.to_owned(),
             });
         }
-        let text = |word: &Option<Loose<'_>>| word.as_ref().and_then(Loose::text).map(str::to_owned);
-        self.answer.identify(
-            text(&chunk.response_id).as_deref(),
-            text(&chunk.model_version).as_deref(),
-        );
-        if let Some(usage) = chunk.usage_metadata.as_ref().and_then(usage) {
+        let id = chunk.response_id.as_ref().and_then(Loose::text);
+        self.answer
+            .identify(id, chunk.model_version.as_ref().and_then(Loose::text));
+        if let Some(usage) = chunk.usage_metadata.as_deref().and_then(usage) {
             self.answer.usage(usage);
         }
         let blocked = chunk
@@ -179,7 +177,7 @@ impl GeminiDecoder {
         let Some(call) = part.function_call else { return };
         let mut extra = Map::new();
         if let Some(signature) = part.thought_signature {
-            extra.insert(SIGNATURE.to_owned(), signature);
+            extra.insert(SIGNATURE.to_owned(), *signature);
         }
         let arguments = call.args.and_then(Loose::into_text);
         let piece = CallPiece {

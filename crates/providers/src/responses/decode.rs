@@ -25,9 +25,9 @@ struct Frame<'a> {
     #[serde(borrow, default)]
     arguments: Option<Loose<'a>>,
     #[serde(default)]
-    item: Option<Value>,
+    item: Option<Box<Value>>,
     #[serde(default)]
-    response: Option<Value>,
+    response: Option<Box<Value>>,
 }
 
 /// One answer of Responses.
@@ -103,7 +103,7 @@ impl ResponsesDecoder {
                     self.answer.whole_arguments(index, arguments);
                 }
             }
-            "response.output_item.done" => self.close(index, frame.item.unwrap_or_default(), out),
+            "response.output_item.done" => self.close(index, *frame.item.unwrap_or_default(), out),
             "response.completed" | "response.incomplete" | "response.done" => {
                 return self.end(&frame.response.unwrap_or_default(), out);
             }
