@@ -92,6 +92,8 @@ fn shorten_and_cut(conversation: &mut Conversation, budget: &Budget) -> Bounds {
     let (rows, at) = (&mut conversation.rows, conversation.summary_at);
     drop_duplicates(rows);
     let mut bounds = cuts(rows, at, budget, Tail::Generous);
+    // The head is weighed as it will be sent.
+    shorten(rows, |index| bounds.is(index, Fate::Head));
     if !fits(rows, &bounds, budget) {
         bounds = cuts(rows, at, budget, Tail::Strict);
     }

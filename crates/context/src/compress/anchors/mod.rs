@@ -179,22 +179,26 @@ fn facts_of(row: &Record) -> Vec<Anchor> {
         found.extend(sentences::demands(&row.text).map(|demand| anchor(demand, Rank::Said, None)));
     }
     found.extend(sentences::errors(&row.text).map(|error| anchor(error, rank, None)));
-    let mut words = words::facts(&row.text);
-    if row.role == Role::Tool && words.len() > most {
-        words.drain(FIRST_OF_RESULT..words.len() - (most - FIRST_OF_RESULT));
-    }
-    words.truncate(most);
+    let words = match row.role {
+        Role::Tool => {
+            let mut words = words::facts(&row.text);
+            if words.len() > most {
+                words.drain(FIRST_OF_RESULT..words.len() - (most - FIRST_OF_RESULT));
+            }
+            words
+        }
+        Role::User | Role::System | Role::Assistant => words::first_facts(&row.text, most),
+    };
     found.extend(
         words
             .into_iter()
             .map(|word| anchor(&word.display(), rank, word.subject)),
     );
     for call in &row.calls {
-        let words = words::facts(&call.arguments);
+        let words = words::first_facts(&call.arguments, PER_CALL);
         found.extend(
             words
                 .into_iter()
-                .take(PER_CALL)
                 .map(|word| anchor(&word.display(), Rank::Used, word.subject)),
         );
     }

@@ -141,6 +141,11 @@ fn is_listed(table: &[&str], word: &str) -> bool {
 
 /// The facts of a text, in order.
 pub(super) fn facts(text: &str) -> Vec<Fact<'_>> {
+    first_facts(text, usize::MAX)
+}
+
+/// The first `most` facts of a text.
+pub(super) fn first_facts(text: &str, most: usize) -> Vec<Fact<'_>> {
     let escaped = text.trim_start().starts_with(['{', '[']);
     let mut scan = Scan {
         text,
@@ -152,14 +157,19 @@ pub(super) fn facts(text: &str) -> Vec<Fact<'_>> {
     while let Some(word) = next {
         next = words.next();
         scan.word(word, next);
+        if scan.found.len() >= most {
+            break;
+        }
     }
     scan.found
 }
 
 /// The subject of a fact as an index lists it.
 pub(super) fn subject_of(listed: &str) -> Option<String> {
-    let found = facts(listed);
-    found.into_iter().next().and_then(|fact| fact.subject)
+    first_facts(listed, 1)
+        .into_iter()
+        .next()
+        .and_then(|fact| fact.subject)
 }
 
 /// A word and which marks of facts it holds.
@@ -412,7 +422,11 @@ impl<'a> Scan<'a> {
     /// A bare number right behind the name of a setting, or with fillers between.
     fn setting(&self, text: &'a str) -> Option<Fact<'a>> {
         for before in self.before.iter().take(2) {
-            let name = before.trim_end_matches(':').to_ascii_lowercase();
+            let name = before.trim_end_matches(':');
+            if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphabetic()) {
+                return None;
+            }
+            let name = name.to_ascii_lowercase();
             if is_listed(SETTINGS, &name) {
                 return Some(Fact {
                     text,
@@ -473,23 +487,29 @@ fn is_path(word: Word<'_>) -> bool {
         return true;
     }
     if !word.has(SLASH) {
-        return !text.starts_with('.') && has_file_ending(text);
+        return !text.starts_with('.') && has_file_ending(word);
     }
     let rooted = ["/", "./", "../", "~/"].iter().any(|root| text.starts_with(root));
     let parts = text.split('/').filter(|part| !part.is_empty()).count();
-    (rooted && parts >= 1) || parts >= 3 || (parts == 2 && has_file_ending(text))
+    (rooted && parts >= 1) || parts >= 3 || (parts == 2 && has_file_ending(word))
 }
 
-fn has_file_ending(text: &str) -> bool {
-    let text = text.split(':').next().unwrap_or(text);
-    text.rsplit_once('.')
-        .is_some_and(|(name, ending)| !name.is_empty() && is_listed(FILE_ENDINGS, ending))
+fn has_file_ending(word: Word<'_>) -> bool {
+    let name = if word.has(COLON) {
+        word.text.split(':').next().unwrap_or(word.text)
+    } else {
+        word.text
+    };
+    match memchr::memrchr(b'.', name.as_bytes()) {
+        Some(dot @ 1..) => is_listed(FILE_ENDINGS, &name[dot + 1..]),
+        Some(0) | None => false,
+    }
 }
 
 /// An e-mail address, or an IPv4 address with or without its port.
 fn is_address(word: Word<'_>) -> bool {
     let text = word.text;
-    if let Some((name, host)) = text.split_once('@') {
+    if let Some((name, host)) = word.has(AT).then(|| text.split_once('@')).flatten() {
         return !name.is_empty() && host.contains('.') && !host.starts_with('.') && !word.has(SLASH);
     }
     if word.has_any(LOWER | UPPER | OTHER) {
@@ -551,6 +571,9 @@ fn is_constant(word: Word<'_>) -> bool {
 
 /// `2026-05-20`, with or without a time.
 fn is_date(word: Word<'_>) -> bool {
+    if !word.has(DASH | DIGIT) || word.text.len() < 10 {
+        return false;
+    }
     let day = word.text.split('T').next().unwrap_or(word.text);
     day.len() == 10
         && day.bytes().enumerate().all(|(at, b)| {
