@@ -67,10 +67,10 @@ const CONTINUES: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 128 {
-        table[byte] = match ASCII[byte] {
-            Class::Lower => 1 << Class::Lower as u8 | 1 << Class::Upper as u8,
-            class => 1 << class as u8,
-        };
+        table[byte] = 1 << ASCII[byte] as u8;
+        if (byte as u8).is_ascii_lowercase() {
+            table[byte] |= 1 << Class::Upper as u8;
+        }
         byte += 1;
     }
     table

@@ -6,7 +6,7 @@
 //! each with the id of its message, so that `recall` can show where it came from.
 //!
 //! ```text
-//! record ──► words.rs      one fact a word or two
+//! record ──► words.rs      one fact a word or two, by their shapes (shapes.rs)
 //!        ──► sentences.rs  demands, errors, corrections
 //!        ──► collect       the newest mention of each, corrected ones gone
 //!        ──► index         what the summary lacks, by rank, within a cap
@@ -14,6 +14,7 @@
 
 mod index;
 mod sentences;
+mod shapes;
 mod words;
 
 use std::collections::HashMap;
