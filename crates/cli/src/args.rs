@@ -31,8 +31,19 @@ pub(crate) struct Root {
     #[arg(short = 'z', long = "oneshot", value_name = "TEXT")]
     pub(crate) oneshot: Option<String>,
 
+    /// The same as `chat -q TEXT`.
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "oneshot")]
+    pub(crate) query: Option<String>,
+
     #[command(flatten)]
     pub(crate) turn: TurnFlags,
+}
+
+impl Root {
+    /// The prompt that was given before any command.
+    pub(crate) fn prompt(&self) -> Option<&str> {
+        self.oneshot.as_deref().or(self.query.as_deref())
+    }
 }
 
 /// How a turn is run.

@@ -120,6 +120,9 @@ impl From<ConfigError> for Failure {
             ConfigError::Syntax { .. } => {
                 Some("fix that line (`talaria config edit` opens the file)".to_owned())
             }
+            ConfigError::Value { place, .. } if place.starts_with('$') => Some(format!(
+                "change or unset the variable {place} (it may stand in the home folder's .env)"
+            )),
             ConfigError::Value { key, place, .. } if place != "config set" && !key.contains(' ') => Some(
                 format!("set it with `talaria config set {key} VALUE`, or edit the file"),
             ),
@@ -197,12 +200,6 @@ impl From<ReplayError> for Failure {
     }
 }
 
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self::failed(format!("{error:#}"))
-    }
-}
-
 /// The error with its causes, each said once.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -260,6 +257,17 @@ mod tests {
             found: "\"x\"".to_owned(),
         };
         assert_eq!(Failure::from(error).code, USAGE);
+        let error = ConfigError::Value {
+            place: "$HERMES_MAX_ITERATIONS".to_owned(),
+            key: "agent.max_turns".to_owned(),
+            expected: "a whole number".to_owned(),
+            found: "\"x\"".to_owned(),
+        };
+        let hint = Failure::from(error).hint.unwrap();
+        assert!(
+            hint.contains("unset the variable $HERMES_MAX_ITERATIONS"),
+            "{hint}"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! that is dropped, and the exit code stays that of the work. Colours are used on
 //! a terminal only, and not with `NO_COLOR` or on a dumb one.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -17,10 +18,15 @@ pub(crate) fn line(text: &str) {
 /// Why something of the answer is lost, when it is.
 static LOST: OnceLock<String> = OnceLock::new();
 
-/// Writes `text` to stdout as it is.
+/// Writes `text` to stdout: as it is into a file or a pipe, without control characters to a terminal.
 pub(crate) fn write(text: &str) {
     let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let shown = if out.is_terminal() {
+        harmless(text, true)
+    } else {
+        Cow::Borrowed(text)
+    };
+    let written = out.write_all(shown.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = written
         && error.kind() != std::io::ErrorKind::BrokenPipe
     {
@@ -48,10 +54,44 @@ pub(crate) fn note(text: &str) {
     notes(&format!("{text}\n"));
 }
 
-/// Writes to stderr as it is.
+/// Writes to stderr, never with control characters.
 pub(crate) fn notes(text: &str) {
+    let terminal = std::io::stderr().is_terminal();
+    control(&harmless(text, terminal));
+}
+
+/// Writes to stderr as it is: for this program's own control characters, never for anybody else's text.
+pub(crate) fn control(text: &str) {
     let mut out = std::io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// `text` without characters that would steer a terminal: it may come from a model, a server or a file.
+/// With `colours` those of [`Style`] stay; they change nothing but how a letter looks.
+pub(crate) fn harmless(text: &str, colours: bool) -> Cow<'_, str> {
+    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        if !steers(letter)
+            || (colours && letter == ESCAPE && begins_with_a_colour(text.get(at..).unwrap_or_default()))
+        {
+            out.push(letter);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// What an escape sequence begins with.
+const ESCAPE: char = '\x1b';
+/// The codes that this program itself uses; none of them hides anything.
+const COLOURS: [&str; 10] = ["0", "1", "2", "3", "4", "9", "31", "32", "33", "36"];
+
+fn begins_with_a_colour(text: &str) -> bool {
+    let codes = text.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m'));
+    codes.is_some_and(|(codes, _)| codes.split(';').all(|code| COLOURS.contains(&code)))
 }
 
 /// How a stream is written to.
@@ -114,5 +154,20 @@ impl Style {
     /// Stands out.
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint("1", text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn foreign_text_cannot_steer_the_terminal_and_our_colours_stay() {
+        let foreign = "a\tb\x1b]0;title\x07\x1b[2J\r\u{9b}2Jc\x7f\n";
+        assert_eq!(harmless(foreign, true), "a\tb]0;title[2J2Jc\n");
+        let ours = "\x1b[1;4mbold\x1b[0m \x1b[32mgood\x1b[0m";
+        assert_eq!(harmless(ours, true), ours);
+        assert_eq!(harmless("\x1b[8mhidden\x1b[0m", true), "[8mhidden\x1b[0m");
+        assert_eq!(harmless("\x1b[31mred", false), "[31mred");
     }
 }

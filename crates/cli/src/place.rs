@@ -21,6 +21,9 @@ impl Place {
     /// Finds the home.
     pub(crate) fn find(home: Option<&str>) -> Result<Self, Failure> {
         let environment = Environment::of_process();
+        if home == Some("") {
+            return Err(Failure::usage("--home names no folder").hint("give a folder, or leave --home out"));
+        }
         let home = Home::locate(home, &environment)?;
         if home.root().is_file() {
             let told = home.root().display();
@@ -54,10 +57,19 @@ impl Place {
         Ok(talaria_config::load(self.home.clone(), cwd, overrides)?)
     }
 
+    /// Whether there is a database. That it cannot be found out is no "no".
+    pub(crate) fn has_database(&self) -> Result<bool, Failure> {
+        let file = self.home.database();
+        file.try_exists().map_err(|error| {
+            Failure::failed(format!("cannot use {}: {error}", file.display()))
+                .hint("check the home folder's owner and permissions, or give another with --home")
+        })
+    }
+
     /// The store; nothing when there is none yet, because a question must not make a home.
     pub(crate) fn store(&self) -> Result<Option<SqliteStore>, Failure> {
         let file = self.home.database();
-        if !file.exists() {
+        if !self.has_database()? {
             return Ok(None);
         }
         let store = SqliteStore::open(&file, &self.home.images())?;

@@ -26,6 +26,7 @@ pub fn set(home: &Home, key: &str, value: &str) -> Result<(), ConfigError> {
     let written = written(key, value)?;
     let file = home.config_file();
     let text = load::read(&file)?.unwrap_or_default();
+    keeps_section(key, &written, &text)?;
     let changed = edit::set(&text, key, &written).map_err(|refusal| refused(&file, key, refusal))?;
     home.ensure()?;
     write(&file, &changed, Mode::AsItWas)
@@ -115,6 +116,41 @@ fn check_name(key: &str) -> Result<(), ConfigError> {
         key: key.to_owned(),
         expected: "a dotted key such as agent.max_turns, or an UPPER_CASE name".to_owned(),
         found: format!("{key:?}"),
+    })
+}
+
+/// A section must not be overwritten by a single value, which could not be read back.
+fn keeps_section(key: &str, written: &str, text: &str) -> Result<(), ConfigError> {
+    let holds = |name: &str| in_section(name, key).is_some();
+    let mut names = KEYS
+        .iter()
+        .flat_map(|known| known.also.iter().chain([&known.name]));
+    let is_list = ["custom_providers", "fallback_providers", "fallback_model"].contains(&key);
+    let is_entry = ["providers", "auxiliary"]
+        .iter()
+        .any(|record| in_section(key, record).is_some_and(|rest| !rest.contains('.')));
+    let is_section = crate::keys::find(key).is_none() && names.any(|name| holds(name));
+    if !(is_section || is_list || is_entry || RECORDS.contains(&key)) {
+        return Ok(());
+    }
+    let fits = match yaml::parse(written).ok().flatten().map(|node| node.value) {
+        Some(Value::Map(_)) => true,
+        Some(Value::List(_)) => is_list,
+        // `model: NAME` is the short form of `model.default`.
+        Some(Value::Scalar { .. }) if key == "model" => {
+            let old = yaml::parse(text).ok().flatten();
+            !old.is_some_and(|root| matches!(root.at(key).map(|node| &node.value), Some(Value::Map(_))))
+        }
+        Some(Value::Scalar { .. } | Value::Null) | None => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(ConfigError::Value {
+        place: "config set".to_owned(),
+        key: key.to_owned(),
+        expected: format!("one of the keys in it ({key}.…), because it is a section"),
+        found: "a value for the whole section".to_owned(),
     })
 }
 

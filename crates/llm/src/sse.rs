@@ -10,6 +10,9 @@ use std::borrow::Cow;
 /// The most bytes kept of lines that belong to no field.
 const STRAY_LIMIT: usize = 64 * 1024;
 
+/// The most bytes of one event. A server that sends more is broken, or worse.
+const EVENT_LIMIT: usize = 32 * 1024 * 1024;
+
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
@@ -33,6 +36,7 @@ pub struct Framer {
     after_return: bool,
     /// A line has been seen; a byte-order mark can no longer come.
     begun: bool,
+    overflowed: bool,
     stray: Vec<u8>,
 }
 
@@ -65,7 +69,18 @@ impl Framer {
                 }
             }
         }
+        if self.line.len() + self.data.len() + rest.len() > EVENT_LIMIT {
+            self.overflowed = true;
+            self.line = Vec::new();
+            self.data = Vec::new();
+            return;
+        }
         self.line.extend_from_slice(rest);
+    }
+
+    /// Whether an event grew beyond every measure; the stream is not worth reading on.
+    pub fn overflowed(&self) -> bool {
+        self.overflowed
     }
 
     /// Ends the stream: what stands in the buffer is an event, blank line or not.

@@ -175,6 +175,10 @@ impl Stream<'_> {
             return Ended::Whole;
         };
         while self.failed.is_none() {
+            if self.framer.overflowed() {
+                let text = "the server sent an event of more than 32 MiB without an end";
+                return Ended::Broken(Box::new(RawFailure::invalid(text, "")));
+            }
             // Reading on to the line's end lets the connection be used again.
             let patience = match (self.decoder.is_over(), self.decoder.is_complete()) {
                 (true, _) => TAIL_TIMEOUT.min(call.patience),

@@ -1,15 +1,17 @@
 //! The session's actor: one thing after another.
 
-use talaria_types::{Content, ErrorKind, Event, Op, TurnError, TurnId, TurnResult};
+use talaria_types::{Content, ErrorKind, Event, ExitReason, Op, TurnError, TurnId, TurnResult};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
+
+use talaria_turn::Setup;
 
 use crate::clock;
 use crate::commands;
 use crate::lease::{Lease, NoLease};
 use crate::prepare;
-use crate::record::{self, Record};
+use crate::record::{self, Digester, Record};
 use crate::session::Session;
 use crate::turn_loop::Drive;
 
@@ -42,10 +44,26 @@ impl Session {
             .instrument(span)
             .await;
         self.sink.enter(self.id.clone(), turn);
+        let unheard = self.inbox.take_steer();
         self.inbox.end_turn();
+        let completed = result.completed;
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
+        self.hear(unheard, completed);
+    }
+
+    /// Guidance that no tool result carried to the model: the next prompt after a turn
+    /// that ran to its end; said to be dropped after one that did not.
+    fn hear(&self, unheard: Option<String>, completed: bool) {
+        let Some(text) = unheard else { return };
+        if completed {
+            self.inbox.ask_next(text);
+        } else {
+            self.sink.warn(format!(
+                "the model has not seen what you said meanwhile, ask again if it still holds: {text}"
+            ));
+        }
     }
 
     /// The turn, with everything that keeps it from running turned into a result.
@@ -79,6 +97,20 @@ impl Session {
         self.catch_up()?;
         let prepared = self.prepare(content).await?;
         self.sink.enter(self.id.clone(), turn.clone());
+        if let Some(text) = self.does_not_fit(&prepared.setup) {
+            let mut result = self.failed_result(TurnError {
+                kind: ErrorKind::ContextOverflow,
+                message: text,
+                status: None,
+                hint: Some(
+                    "set model.context_length to what the server really has, or take a larger model"
+                        .to_owned(),
+                ),
+            });
+            result.exit_reason = ExitReason::ContextOverflow;
+            return Ok(result);
+        }
+        self.digester = Digester::default();
         self.executor.begin_turn();
         let begin = Record::Begin {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -91,6 +123,21 @@ impl Session {
         drive.record(begin);
         let ending = drive.run(step).await?;
         self.finish(&ending)
+    }
+
+    /// Why no request of this session could fit the model's window: prompt and tools
+    /// alone, and a little room to speak in, are more.
+    fn does_not_fit(&mut self, setup: &Setup) -> Option<String> {
+        const ROOM: u64 = 512;
+        let request = self.whole_request(&[]);
+        let fixed = self.gauge.overhead(&request);
+        let window = setup.model.plan.window;
+        (fixed + ROOM > window).then(|| {
+            format!(
+                "the model's window of {window} tokens is too small: the system prompt and the tools take {fixed}, \
+                 and {ROOM} are needed to talk"
+            )
+        })
     }
 
     /// Another process may have gone on with the session since it was read.

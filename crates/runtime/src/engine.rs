@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_config::Loaded;
+use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
@@ -114,6 +115,7 @@ impl Engine {
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
         let (chain, mut warnings) = setup::chain(&loaded)?;
         let auxiliary = setup::auxiliary(&loaded, &mut warnings);
+        private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
         let mut registry = Registry::builtin();
@@ -166,6 +168,7 @@ impl Engine {
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
         let handle = SessionHandle::new(ops, events, session.id.clone());
+        inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
         tokio::spawn(actor::run(session, queue));
         Ok(handle)
@@ -234,6 +237,7 @@ impl Engine {
             side_usage: BTreeMap::new(),
             unwritten: Bill::default(),
             spent: Bill::default(),
+            composer: Composer::default(),
             digester: Digester::default(),
             sink,
             inbox,
@@ -274,4 +278,15 @@ impl Session {
         self.executor.session().rename(id.as_str());
         Ok(())
     }
+}
+
+/// A new database is its owner's alone: it holds everything that is said. What
+/// keeps it from being made is told by the store.
+fn private_file(path: &std::path::Path) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let _ = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
 }

@@ -20,6 +20,7 @@ struct Inner {
     /// Turns that run or are queued.
     turns: u32,
     steer: Vec<String>,
+    work: Option<mpsc::UnboundedSender<Op>>,
     approvals: HashMap<String, oneshot::Sender<ApprovalAnswer>>,
     replies: HashMap<String, oneshot::Sender<Option<String>>>,
 }
@@ -35,6 +36,20 @@ impl Inbox {
         let mut inner = self.lock();
         inner.turns = inner.turns.saturating_sub(1);
         inner.turn = CancellationToken::new();
+    }
+
+    /// Where prompts of the session itself go.
+    pub(crate) fn work_into(&self, work: mpsc::UnboundedSender<Op>) {
+        self.lock().work = Some(work);
+    }
+
+    /// Makes a prompt of what the person said.
+    pub(crate) fn ask_next(&self, text: String) {
+        let work = self.lock().work.clone();
+        if let Some(work) = work {
+            self.expect_turn();
+            let _ = work.send(Op::Prompt { content: text.into() });
+        }
     }
 
     /// A prompt has arrived. An interrupt from now on is meant for its turn; one

@@ -133,7 +133,9 @@ pub(crate) struct RequestDigest {
     pub(crate) tools: String,
     /// Everything that is neither prompt, tools nor message.
     pub(crate) parameters: String,
-    /// One digest a message.
+    /// How many messages are those of the request before it.
+    pub(crate) kept: usize,
+    /// One digest for each message after them.
     pub(crate) messages: Vec<String>,
 }
 
@@ -147,12 +149,15 @@ pub(crate) struct Digester {
 impl Digester {
     /// The digests of a request.
     pub(crate) fn digest(&mut self, request: &ModelRequest) -> RequestDigest {
-        let messages = request
-            .messages
-            .iter()
-            .enumerate()
-            .map(|(place, message)| self.message(place, message))
-            .collect();
+        let known = self.seen.len();
+        let mut kept = 0;
+        for (place, message) in request.messages.iter().enumerate() {
+            let same = self.is_same(place, message);
+            kept += usize::from(same && kept == place && place < known);
+        }
+        self.seen.truncate(request.messages.len());
+        let new = self.seen[kept..].iter();
+        let messages = new.map(|(_, digest)| digest.clone()).collect();
         let (system, tools) = self.constants(request);
         let parameters = short(&serde_json::json!([
             request.tool_choice,
@@ -164,21 +169,26 @@ impl Digester {
             system,
             tools,
             parameters,
+            kept,
             messages,
         }
     }
 
-    /// A message at its place keeps its digest as long as it is the same one.
-    fn message(&mut self, place: usize, message: &Arc<Message>) -> String {
-        if let Some((known, digest)) = self.seen.get(place)
+    /// Whether this place holds the message it held in the last request; it does from now on.
+    fn is_same(&mut self, place: usize, message: &Arc<Message>) -> bool {
+        if let Some((known, _)) = self.seen.get(place)
             && Arc::ptr_eq(known, message)
         {
-            return digest.clone();
+            return true;
         }
-        self.seen.truncate(place);
         let digest = short(message);
-        self.seen.push((message.clone(), digest.clone()));
-        digest
+        let same = self.seen.get(place).is_some_and(|(_, known)| *known == digest);
+        let entry = (message.clone(), digest);
+        match self.seen.get_mut(place) {
+            Some(seen) => *seen = entry,
+            None => self.seen.push(entry),
+        }
+        same
     }
 
     fn constants(&mut self, request: &ModelRequest) -> (String, String) {

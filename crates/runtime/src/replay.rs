@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use talaria_context::compose::Composer;
 use talaria_store::{RecordRow, SessionStore, StoreError};
 use talaria_turn::{Setup, Step, Talk, ToolRound};
 use talaria_types::{Message, MessageId, SessionId, TurnId};
@@ -75,6 +76,7 @@ pub fn replay(
         records: records.into_iter(),
         rows,
         digester: Digester::default(),
+        composer: Composer::default(),
         calls: 0,
     }
     .play()
@@ -133,6 +135,7 @@ struct Player {
     records: std::vec::IntoIter<Record>,
     rows: Rows,
     digester: Digester,
+    composer: Composer,
     calls: u32,
 }
 
@@ -183,8 +186,9 @@ impl Player {
                 },
             ) => {
                 self.calls += 1;
-                let now = self.digester.digest(&call.request());
-                if let Some(difference) = difference(&request, &now, self.calls, &call.request().messages) {
+                let asked = call.request(&mut self.composer);
+                let now = self.digester.digest(&asked);
+                if let Some(difference) = difference(&request, &now, self.calls, &asked.messages) {
                     return Ok(Next::Over(Some(difference)));
                 }
                 let reply = match (completion, failure) {
@@ -262,7 +266,16 @@ fn difference(
     let at = |what: &str, then: &str, now: &str| {
         format!("call {call}: {what} differs\n  then: {then}\n  now:  {now}")
     };
+    if then.kept != now.kept {
+        let (then, now) = (then.kept, now.kept);
+        return Some(at(
+            "how much of the request before is kept",
+            &then.to_string(),
+            &now.to_string(),
+        ));
+    }
     for (place, (old, new)) in then.messages.iter().zip(&now.messages).enumerate() {
+        let place = place + then.kept;
         if old != new {
             let words = messages
                 .get(place)

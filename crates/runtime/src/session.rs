@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use talaria_config::Config;
+use talaria_context::compose::Composer;
 use talaria_store::SessionStore;
 use talaria_tools::Executor;
 use talaria_turn::Talk;
@@ -53,6 +54,8 @@ pub(crate) struct Session {
     pub(crate) spent: Bill,
     /// The running turn's main calls, not yet written to the row.
     pub(crate) unwritten: Bill,
+    /// Messages that were made sendable before.
+    pub(crate) composer: Composer,
     pub(crate) digester: Digester,
     pub(crate) sink: Sink,
     pub(crate) inbox: Arc<Inbox>,

@@ -122,7 +122,7 @@ impl<'a> Drive<'a> {
         if self.cancel.is_cancelled() {
             return call.interrupt();
         }
-        let request = call.request();
+        let request = call.request(&mut self.session.composer);
         if call.may_shrink()
             && let Some(trigger) = self.pressure(&call, &request).await
         {

@@ -82,3 +82,24 @@ pub(crate) fn isolated(program: impl AsRef<OsStr>, home: &Path, work: &Path) -> 
         .current_dir(work);
     command
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock::Scenario;
+
+    #[test]
+    fn a_home_points_at_its_server_and_is_gone_with_its_test() {
+        let server = MockServer::start(Scenario::of([])).unwrap();
+        let home = TempHome::pointing_at(&server).unwrap();
+        let config = fs::read_to_string(home.path().join("config.yaml")).unwrap();
+        assert!(config.contains(&server.base_url()));
+        let command = home.command("talaria");
+        assert_eq!(command.get_current_dir(), Some(home.work().as_path()));
+        let set: Vec<_> = command.get_envs().map(|(name, _)| name.to_owned()).collect();
+        assert!(set.contains(&"TALARIA_HOME".into()) && !set.contains(&"OPENAI_API_KEY".into()));
+        let place = home.path();
+        drop(home);
+        assert!(!place.exists());
+    }
+}

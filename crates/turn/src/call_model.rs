@@ -1,6 +1,7 @@
 //! Ask the model, and what follows from its answer or its failure.
 
 use serde::{Deserialize, Serialize};
+use talaria_context::compose::Composer;
 use talaria_recovery::empty::{self, EmptyAnswer, EmptyDecision, EmptyRemedy};
 use talaria_recovery::{Decision, ErrorKind, Failure, Phase, Remedy, Situation, decide};
 use talaria_types::{Completion, FinishReason, Message, ModelRequest, Reasoning, Rewrite, Role, Trigger};
@@ -61,9 +62,9 @@ impl CallModel {
         !self.as_it_is && !self.state.closing && self.state.budget.compactions > 0
     }
 
-    /// What is asked.
-    pub fn request(&self) -> ModelRequest {
-        self.state.request()
+    /// What is asked. `composer` remembers the messages it has made sendable before.
+    pub fn request(&self, composer: &mut Composer) -> ModelRequest {
+        self.state.request(composer)
     }
 
     /// The turn's state, for the driver's records.
@@ -115,7 +116,11 @@ fn answered(mut state: Box<State>, completion: Completion, situation: &Situation
         FinishReason::Refused => refused(state, &completion, situation),
         FinishReason::WindowExceeded => {
             let text = "the context window was full before the answer was complete";
-            failed(state, Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text), situation)
+            failed(
+                state,
+                Failure::new(ErrorKind::ContextOverflow, Phase::Answer, text),
+                situation,
+            )
         }
         FinishReason::Length if visible => grow_output::continue_answer(state, completion),
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_)
@@ -200,7 +205,11 @@ fn refused(state: Box<State>, completion: &Completion, situation: &Situation) ->
     } else {
         said
     };
-    failed(state, Failure::new(ErrorKind::Refused, Phase::Answer, words), situation)
+    failed(
+        state,
+        Failure::new(ErrorKind::Refused, Phase::Answer, words),
+        situation,
+    )
 }
 
 /// The refusal is the turn's end and has its row.
@@ -210,7 +219,12 @@ fn declined(mut state: Box<State>, words: &str) -> Step {
         finish_reason: Some("content_filter".to_owned()),
         ..Message::assistant(words)
     });
-    Step::Done(Ending::of(state, Outcome::Refused { text: words.to_owned() }))
+    Step::Done(Ending::of(
+        state,
+        Outcome::Refused {
+            text: words.to_owned(),
+        },
+    ))
 }
 
 /// No visible text and no calls: the empty-answer chain decides.

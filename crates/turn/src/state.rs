@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use talaria_context::compose;
+use talaria_context::compose::Composer;
 use talaria_context::meter::WindowPlan;
 use talaria_recovery::{Failure, Ledger};
 use talaria_types::{ModelRequest, Rewrite, Task, ToolChoice, ToolSpec, Usage};
@@ -119,12 +119,12 @@ impl State {
     }
 
     /// The next request of the conversation.
-    pub(crate) fn request(&self) -> ModelRequest {
+    pub(crate) fn request(&self, composer: &mut Composer) -> ModelRequest {
         ModelRequest {
             task: Task::Main,
             system: self.setup.system.clone(),
             note: self.setup.note.clone(),
-            messages: compose::compose(&self.talk.messages()),
+            messages: composer.compose(&self.talk.messages()),
             tools: self.setup.tools.clone(),
             tool_choice: if self.closing {
                 ToolChoice::None

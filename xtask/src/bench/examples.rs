@@ -6,17 +6,44 @@ use anyhow::{Context, Result, ensure};
 use std::process::{Command, Stdio};
 
 pub(super) fn store(stage: &Stage, report: &mut Report) -> Result<()> {
-    example(stage, report, "talaria-store", "store_bench")
+    let folder = stage.folder("store")?;
+    let folder = folder
+        .to_str()
+        .context("the temporary folder has a name that is no text")?;
+    example(stage, report, ("talaria-store", "store_bench"), &[folder])
+}
+
+pub(super) fn compress(stage: &Stage, report: &mut Report) -> Result<()> {
+    example(stage, report, ("talaria-context", "compress_bench"), &[])
+}
+
+pub(super) fn decode(stage: &Stage, report: &mut Report) -> Result<()> {
+    example(stage, report, ("talaria-providers", "decode_bench"), &[])
 }
 
 pub(super) fn redact(stage: &Stage, report: &mut Report) -> Result<()> {
-    example(stage, report, "talaria-redact", "redact_bench")
+    example(stage, report, ("talaria-redact", "redact_bench"), &[])
 }
 
-fn example(stage: &Stage, report: &mut Report, package: &str, name: &str) -> Result<()> {
+fn example(
+    stage: &Stage,
+    report: &mut Report,
+    (package, name): (&str, &str),
+    arguments: &[&str],
+) -> Result<()> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
-        .args(["run", "--release", "--quiet", "-p", package, "--example", name])
+        .args([
+            "run",
+            "--release",
+            "--quiet",
+            "-p",
+            package,
+            "--example",
+            name,
+            "--",
+        ])
+        .args(arguments)
         .current_dir(&stage.root)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

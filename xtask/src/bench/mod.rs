@@ -53,6 +53,16 @@ const BENCHES: &[Bench] = &[
         run: examples::store,
     },
     Bench {
+        name: "compress",
+        about: "compressing 2,000 messages, the model aside",
+        run: examples::compress,
+    },
+    Bench {
+        name: "decode",
+        about: "decoding event streams",
+        run: examples::decode,
+    },
+    Bench {
         name: "redact",
         about: "masking secrets",
         run: examples::redact,

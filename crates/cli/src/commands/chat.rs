@@ -18,11 +18,14 @@ pub(super) const ROW: Row = Row {
     define: Chat::augment_args,
     run: |place, root, matches| {
         let chat: Chat = args::read(matches)?;
+        if chat.query.is_some() && root.prompt().is_some() {
+            return Err(Failure::usage("there are two prompts").hint("give one of -z TEXT and -q TEXT"));
+        }
         let flags = chat.turn.over(root.turn);
         talk(
             place,
             &flags,
-            chat.query.or(root.oneshot),
+            chat.query.or(root.oneshot).or(root.query),
             if chat.quiet { Manner::Quiet } else { Manner::Chat },
         )
     },
@@ -42,14 +45,14 @@ struct Chat {
     turn: TurnFlags,
 }
 
-/// `talaria` without a command, with or without `-z`.
+/// `talaria` without a command, with or without `-z` or `-q`.
 pub(super) fn bare(place: &Place, root: Root) -> Outcome {
     let manner = if root.oneshot.is_some() {
         Manner::Quiet
     } else {
         Manner::Chat
     };
-    talk(place, &root.turn, root.oneshot, manner)
+    talk(place, &root.turn, root.oneshot.or(root.query), manner)
 }
 
 fn talk(place: &Place, flags: &TurnFlags, prompt: Option<String>, manner: Manner) -> Outcome {

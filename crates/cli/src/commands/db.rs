@@ -53,7 +53,7 @@ enum Action {
 fn run(place: &Place, matches: &ArgMatches) -> Outcome {
     let db: Db = args::read(matches)?;
     let file = place.home.database();
-    if !file.exists() {
+    if !place.has_database()? {
         return Err(
             Failure::usage(format!("there is no database yet: {}", file.display()))
                 .hint("the first turn makes it; --home names another home"),

@@ -106,6 +106,11 @@ fn dispatch(matches: &ArgMatches) -> Outcome {
     let Some((name, inner)) = matches.subcommand() else {
         return chat::bare(&place, root);
     };
+    if name != chat::ROW.name && root.prompt().is_some() {
+        return Err(
+            Failure::usage(format!("`{name}` takes no prompt")).hint("leave -z or -q out, or the command")
+        );
+    }
     match COMMANDS.iter().find(|row| row.name == name) {
         Some(row) => (row.run)(&place, root, inner),
         None => Err(Failure::usage(format!("there is no command {name:?}"))),

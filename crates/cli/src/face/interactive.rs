@@ -1,5 +1,8 @@
 //! A conversation on a terminal: a line editor between turns, the turn's events while one runs.
 
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use reedline::{
@@ -12,9 +15,9 @@ use tokio::runtime::Runtime;
 
 use super::keyboard::Keyboard;
 use super::signals::Signals;
-use super::turn::{End, Turn};
+use super::turn::{End, Turn, is_farewell};
 use super::view::View;
-use super::{Manner, opening};
+use super::{Manner, departure, opening};
 use crate::args::TurnFlags;
 use crate::exit::{DONE, Failure, INTERRUPTED, Outcome};
 use crate::output;
@@ -66,10 +69,11 @@ pub(crate) fn converse(place: &Place, flags: &TurnFlags) -> Outcome {
         view,
         id,
         turns: 0,
+        later: VecDeque::new(),
         began: Instant::now(),
     };
     let outcome = talk.run(place, &engine, flags, resumed);
-    talk.leave();
+    talk.leave(&engine);
     runtime.shutdown_background();
     outcome
 }
@@ -82,52 +86,64 @@ struct Talk<'a> {
     view: View,
     id: SessionId,
     turns: u32,
+    /// Commands that were typed while a turn ran.
+    later: VecDeque<String>,
     began: Instant,
 }
 
 impl Talk<'_> {
     fn run(&mut self, place: &Place, engine: &Engine, flags: &TurnFlags, resumed: bool) -> Outcome {
-        let mut editor = editor(place);
+        let over = departure::watch(self.runtime)?;
+        let mut editor = editor(place).with_break_signal(over.clone());
         self.greet(engine, resumed);
         let mut images = flags.image.clone();
         let mut warned = false;
         loop {
-            let typed = editor.read_line(&Question);
+            // The editor may have taken the flag's word already; a turn that ran meanwhile has not.
+            if over.load(Ordering::Relaxed) {
+                return Ok(INTERRUPTED);
+            }
+            let typed = match self.later.pop_front() {
+                Some(command) => Ok(Signal::Success(command)),
+                None => editor.read_line(&Question),
+            };
             match typed {
                 Ok(Signal::Success(line)) => {
                     warned = false;
                     let line = line.trim();
-                    match line.strip_prefix('/') {
-                        _ if line.is_empty() => {}
-                        Some("quit" | "exit" | "q") => return Ok(DONE),
-                        Some("clear") => {
-                            let _ = editor.clear_screen();
-                        }
-                        Some(command) => {
-                            if let Some(code) = self.command(command) {
-                                return Ok(code);
-                            }
-                        }
-                        None => {
-                            let content =
-                                opening::content(place, line.to_owned(), &std::mem::take(&mut images));
-                            match content {
-                                Ok(content) => {
-                                    if let Some(code) = self.turn(content) {
-                                        return Ok(code);
-                                    }
-                                }
-                                Err(failure) => output::note(&failure.to_string()),
-                            }
-                        }
+                    if line == "/clear" {
+                        let _ = editor.clear_screen();
+                    } else if let Some(code) = self.line(place, line, &mut images) {
+                        return Ok(code);
                     }
                 }
                 Ok(Signal::CtrlC) if !warned => {
                     warned = true;
                     output::note("(Ctrl+C again, Ctrl+D or /quit to leave)");
                 }
+                Ok(Signal::ExternalBreak(_)) => return Ok(INTERRUPTED),
                 Ok(_) => return Ok(DONE),
-                Err(error) => return Err(Failure::failed(format!("the terminal cannot be read: {error}"))),
+                Err(error) => return Err(unreadable(&error)),
+            }
+        }
+    }
+
+    /// Does what a line asks for; an exit code when the person leaves.
+    fn line(&mut self, place: &Place, line: &str, images: &mut Vec<PathBuf>) -> Option<u8> {
+        if line.is_empty() {
+            return None;
+        }
+        if is_farewell(line) {
+            return Some(DONE);
+        }
+        if let Some(command) = line.strip_prefix('/') {
+            return self.command(command);
+        }
+        match opening::content(place, line.to_owned(), &std::mem::take(images)) {
+            Ok(content) => self.turn(content),
+            Err(failure) => {
+                output::note(&failure.to_string());
+                None
             }
         }
     }
@@ -179,6 +195,7 @@ impl Talk<'_> {
             signals: &mut self.signals,
             watcher: &mut self.view,
             keyboard: Some(&mut keyboard),
+            later: Some(&mut self.later),
             leaving: false,
         };
         self.runtime.block_on(turn.run(op))
@@ -200,6 +217,7 @@ impl Talk<'_> {
                 None
             }
             End::Answered => None,
+            End::Left if self.later.iter().any(|line| is_farewell(line)) => Some(DONE),
             End::Left => Some(INTERRUPTED),
             End::Gone => {
                 output::note("error: the session has ended; logs/errors.log in the home folder says why");
@@ -208,7 +226,7 @@ impl Talk<'_> {
         }
     }
 
-    fn leave(&mut self) {
+    fn leave(&mut self, engine: &Engine) {
         let id = self.view.session().unwrap_or(&self.id).clone();
         self.session.send(Op::Shutdown);
         let events = &mut self.events;
@@ -216,13 +234,22 @@ impl Talk<'_> {
         let _ = self
             .runtime
             .block_on(async { tokio::time::timeout(std::time::Duration::from_millis(250), last).await });
-        if self.turns > 0 {
+        if self.turns > 0 && super::is_stored(engine, &id) {
             let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
             output::note(&format!(
                 "{} turns in {minutes}; go on with: talaria -r {}",
                 self.turns, id
             ));
         }
+    }
+}
+
+/// Without a terminal there is no session.
+fn unreadable(error: &std::io::Error) -> Failure {
+    Failure {
+        code: INTERRUPTED,
+        message: format!("the terminal cannot be read: {error}"),
+        hint: None,
     }
 }
 

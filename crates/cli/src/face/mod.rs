@@ -1,5 +1,6 @@
 //! Shows a session to a person or a program: one turn, or a conversation.
 
+mod departure;
 mod interactive;
 mod keyboard;
 mod markdown;
@@ -10,9 +11,17 @@ mod signals;
 mod turn;
 mod view;
 
+use talaria_runtime::Engine;
+use talaria_types::SessionId;
+
 pub(crate) use interactive::converse;
 pub(crate) use one_turn::one_turn;
 pub(crate) use opening::engine_for_commands;
+
+/// Whether a session can be gone on with later.
+fn is_stored(engine: &Engine, id: &SessionId) -> bool {
+    engine.store().session(id).is_ok_and(|row| row.is_some())
+}
 
 /// One prompt and how its turn is shown.
 pub(crate) struct Asked {

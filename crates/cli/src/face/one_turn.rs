@@ -108,6 +108,7 @@ impl Show {
             signals,
             watcher: self,
             keyboard,
+            later: None,
             leaving: true,
         };
         let end = turn.run(op).await;
@@ -153,8 +154,10 @@ impl Show {
             self.view.error(error);
         }
         let id = &result.session_id;
-        self.view
-            .progress(&format!("session {id}  (go on with: talaria -r {id})"));
+        if super::is_stored(engine, id) {
+            self.view
+                .progress(&format!("session {id}  (go on with: talaria -r {id})"));
+        }
         Ok(exit::of_turn(result))
     }
 }

@@ -1,5 +1,6 @@
 //! One turn from the face's side: events are shown, lines and signals passed on.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use talaria_runtime::{Events, SessionHandle};
@@ -25,6 +26,8 @@ pub(super) struct Turn<'a> {
     pub(super) watcher: &'a mut dyn Watcher,
     /// Somebody can type.
     pub(super) keyboard: Option<&'a mut Keyboard>,
+    /// Where slash commands wait for the turn's end; nowhere when nothing comes after this turn.
+    pub(super) later: Option<&'a mut VecDeque<String>>,
     /// An interrupted turn that does not end is left behind after a moment, because the process ends too.
     pub(super) leaving: bool,
 }
@@ -95,7 +98,13 @@ impl Turn<'_> {
                         _ => {}
                     }
                 }
-                line = typed(&mut self.keyboard) => self.line(&mut pending, line),
+                line = typed(&mut self.keyboard) => {
+                    let asked_to_leave = line.as_deref().is_some_and(is_farewell);
+                    self.line(&mut pending, line);
+                    if asked_to_leave {
+                        deadline.get_or_insert(Instant::now() + GRACE);
+                    }
+                }
                 _ = ticks.tick() => {
                     if pending.is_empty() && let Some(view) = self.watcher.view() {
                         view.tick();
@@ -134,6 +143,14 @@ impl Turn<'_> {
             }
             return;
         };
+        if is_farewell(&line) {
+            self.session.send(Op::Interrupt);
+            if let Some(later) = &mut self.later {
+                later.clear();
+                later.push_back(line);
+            }
+            return;
+        }
         if let Some(asked) = pending.first() {
             match asked.answer(&line) {
                 Some(op) => {
@@ -151,6 +168,7 @@ impl Turn<'_> {
         match line.trim() {
             "" => {}
             "/stop" => self.session.send(Op::Interrupt),
+            command if command.starts_with('/') => self.postpone(command),
             text => {
                 self.session.send(Op::Steer {
                     text: text.to_owned(),
@@ -161,6 +179,27 @@ impl Turn<'_> {
             }
         }
     }
+
+    /// A command is not for the model: it is done after the turn, and the person is told so.
+    fn postpone(&mut self, command: &str) {
+        if let Some(view) = self.watcher.view() {
+            view.clear();
+        }
+        match &mut self.later {
+            Some(later) => {
+                later.push_back(command.to_owned());
+                output::note(&format!(
+                    "{command} waits until this turn has ended (/stop ends it now)"
+                ));
+            }
+            None => output::note("commands need an interactive session; /stop ends this turn"),
+        }
+    }
+}
+
+/// Whether a line says that the person leaves.
+pub(super) fn is_farewell(line: &str) -> bool {
+    matches!(line.trim(), "/quit" | "/exit" | "/q")
 }
 
 async fn until(deadline: Option<Instant>) {
@@ -174,5 +213,16 @@ async fn typed(keyboard: &mut Option<&mut Keyboard>) -> Option<String> {
     match keyboard {
         Some(keyboard) => keyboard.line().await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_farewell;
+
+    #[test]
+    fn quit_typed_while_a_turn_runs_is_a_farewell_and_a_path_is_not() {
+        assert!(is_farewell("/quit") && is_farewell(" /exit ") && is_farewell("/q"));
+        assert!(!is_farewell("/quiet") && !is_farewell("quit") && !is_farewell("/usr/bin/q"));
     }
 }

@@ -140,7 +140,7 @@ impl View {
                 self.session = Some(result.session_id.clone());
                 self.end_answer();
                 if self.bell {
-                    output::notes("\x07");
+                    output::control("\x07");
                 }
             }
             Event::ReasoningDelta { text } => self.thought(text),
@@ -208,7 +208,8 @@ impl View {
             let picture = SPINNER.get(turn % SPINNER.len()).copied().unwrap_or('·');
             let what = text::clipped(&self.waiting_for, 60);
             let line = format!("{picture} {what} {}", text::seconds(waited.as_millis() as u64));
-            output::notes(&format!("\r\x1b[K{}", self.err.dim(&line)));
+            output::control("\r\x1b[K");
+            output::notes(&self.err.dim(&line));
         }
     }
 
@@ -227,7 +228,7 @@ impl View {
         self.since = Instant::now();
         self.told_waiting = false;
         if self.spinner.take().is_some() {
-            output::notes("\r\x1b[K");
+            output::control("\r\x1b[K");
         }
     }
 

@@ -18,6 +18,10 @@ use crate::program::{command, home, run, run_with_input, settled};
 #[case(&["-z", "hi", "-r", "a", "-c"])]
 #[case(&["chat", "-q", "hi", "--max-cost", "-1"])]
 #[case(&["sessions"])]
+#[case(&["-z", "x", "chat", "-q", "y"])]
+#[case(&["-q", "x", "-z", "y"])]
+#[case(&["-q", "x", "sessions", "list"])]
+#[case(&["--home", "", "sessions", "list"])]
 #[case(&["search"])]
 #[case(&["recall", "x1"])]
 fn bad_usage_exits_2_with_a_message_and_nothing_on_stdout(#[case] args: &[&str]) {
@@ -54,6 +58,11 @@ fn a_prompt_that_is_not_text_names_the_byte() {
 #[test]
 fn no_provider_exits_3_with_advice_and_the_same_as_json() {
     let home = home("{}\n");
+    assert_eq!(
+        run(&home, &["-q", "hi", "--json"]).code,
+        3,
+        "a prompt needs no `chat`"
+    );
     let ran = run(&home, &["-z", "hi"]);
     assert_eq!(ran.code, 3);
     assert!(

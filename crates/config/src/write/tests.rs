@@ -122,3 +122,17 @@ fn unknown_keys_are_found_with_their_lines_and_their_secrets_are_hidden() {
     assert_eq!(raw(&home, "nothing").unwrap(), None);
     assert!(is_known("agent.max_turns") && is_known("providers.x.api_key") && !is_known("voice"));
 }
+
+#[test]
+fn a_section_is_not_overwritten_by_a_single_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::at(folder.path().to_owned());
+    for key in ["agent", "providers", "providers.mine", "fallback_providers"] {
+        let error = set(&home, key, "7").unwrap_err();
+        assert!(matches!(error, ConfigError::Value { .. }), "{key}: {error}");
+    }
+    set(&home, "model", "some-model").unwrap();
+    set(&home, "agent.max_turns", "7").unwrap();
+    set(&home, "toolsets", "file").unwrap();
+    set(&home, "quite.another", "7").unwrap();
+}

@@ -236,7 +236,10 @@ fn paid(seen: &Seen<'_>) -> Verdict {
 }
 
 fn too_many(seen: &Seen<'_>) -> Verdict {
-    first(TOO_MANY, seen).unwrap_or((K::RateLimit, None))
+    // A server's general word for trouble (`api_error`) does not unsay the status.
+    first(TOO_MANY, seen)
+        .filter(|(kind, _)| *kind != K::ServerError)
+        .unwrap_or((K::RateLimit, None))
 }
 
 fn overloaded(seen: &Seen<'_>) -> Option<Verdict> {

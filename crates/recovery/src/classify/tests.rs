@@ -299,3 +299,10 @@ proptest! {
         prop_assert!(failure.limits.window.is_none_or(|window| (2_000..=20_000_000).contains(&window)));
     }
 }
+
+#[test]
+fn a_429_stays_a_rate_limit_when_its_type_is_only_api_error() {
+    let body = r#"{"error":{"message":"Rate limit exceeded","type":"api_error","param":null,"code":null}}"#;
+    let failure = classify(&RawFailure::status(429, Vec::new(), body));
+    assert_eq!(failure.kind, ErrorKind::RateLimit);
+}

@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The window of the demo's model: small, so that a job of a few seconds outgrows it.
 const WINDOW: u64 = 32_768;
 
+/// Half of that window is the size from which on a conversation is compressed; by default it is never so early.
+const COMPRESSION: &str = "compression:\n  min_tokens: 4096\n";
+
 /// A conversation that was compressed, as the steps that speak of it know it.
 #[derive(Debug, Default)]
 pub(super) struct Long {
@@ -69,7 +72,10 @@ impl<'a> Stage<'a> {
         if fs::read_to_string(&config).is_ok_and(|text| !text.starts_with(SIGNED)) {
             return Err(DemoError::HomeInUse(own));
         }
-        fs::write(config, format!("{SIGNED}{}", config_for(&server, WINDOW)))?;
+        fs::write(
+            config,
+            format!("{SIGNED}{}{COMPRESSION}", config_for(&server, WINDOW)),
+        )?;
         let work = temporary.path().join("work");
         fs::create_dir(&work)?;
         Ok(Stage {

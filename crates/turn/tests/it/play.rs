@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use talaria_context::compose::Composer;
 use talaria_context::meter::WindowPlan;
 use talaria_recovery::{ErrorKind, Failure, Phase, Situation};
 use talaria_turn::{Compacted, Ending, ModelSetup, Setup, Step, Talk, ToolRound, begin};
@@ -129,7 +130,7 @@ impl Script {
         };
         Ok(match (step, happening) {
             (Step::CallModel(call), happening) => {
-                let request = call.request();
+                let request = call.request(&mut Composer::default());
                 let last = request
                     .messages
                     .last()

@@ -112,8 +112,12 @@ pub(super) fn provider(place: &Place) -> Vec<Finding> {
 pub(super) fn database(place: &Place) -> Vec<Finding> {
     const NAME: &str = "database";
     let file = place.home.database();
-    if !file.exists() {
-        return vec![Finding::ok(NAME, "not there yet; the first turn makes it")];
+    match place.has_database() {
+        Ok(true) => {}
+        Ok(false) => return vec![Finding::ok(NAME, "not there yet; the first turn makes it")],
+        Err(Failure { message, hint, .. }) => {
+            return vec![Finding::failed(NAME, message).hint(hint.unwrap_or_default())];
+        }
     }
     match talaria_store::care::check(&file) {
         Ok(report) if report.sound => {

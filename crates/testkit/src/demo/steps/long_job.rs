@@ -14,8 +14,8 @@ pub(super) const ROW: Row = Row {
 };
 
 /// What only one of the logs says, early in the job.
-pub(super) const RING: &str = "BT-4471-K";
-const SIGHTING: &str = "A bittern called from the reeds at dusk; its ring reads BT-4471-K.";
+pub(super) const RING: &str = "BT-4471";
+const SIGHTING: &str = "At dusk a bittern called from the reeds; its ring reads BT-4471.";
 const DAYS: usize = 14;
 const REQUEST: &str = "Read the log of each of the 14 days, oldest first, and tell me when you are through.";
 const ANSWER: &str = "I have read all 14 logs.";
@@ -184,7 +184,7 @@ fn requests(stage: &mut Stage<'_>) -> Result<(), DemoError> {
         .unwrap_or_default();
     stage.claim(
         "the model's last request has the person's request as it was given, and the hidden log no more",
-        sent.contains(REQUEST) && !sent.contains("A bittern called"),
+        sent.contains(REQUEST) && !sent.contains("a bittern called"),
         || format!("{} bytes were sent", sent.len()),
     )?;
     let after = stage.long.after.clone();

@@ -12,8 +12,7 @@ pub(super) const ROW: Row = Row {
     run,
 };
 
-const ANSWER: &str =
-    "The bittern's ring reads BT-4471-K; it called from the reeds at dusk of the second day.";
+const ANSWER: &str = "The bittern's ring reads BT-4471; it called from the reeds at dusk of the second day.";
 
 fn run(stage: &mut Stage<'_>) -> Result<(), DemoError> {
     let cited = stage.long.cited.clone();
@@ -43,7 +42,7 @@ fn run(stage: &mut Stage<'_>) -> Result<(), DemoError> {
     let recalled: String = stage.column(newest, &[&after]).pop().unwrap_or_default();
     stage.claim(
         &format!("the model called `recall` with {id} and was given the log that it had forgotten"),
-        recalled.contains(RING) && recalled.contains("A bittern called from the reeds"),
+        recalled.contains(RING) && recalled.contains("a bittern called from the reeds"),
         || recalled.clone(),
     )?;
     let printed = stage.json(&["recall", &format!("m:{cited}"), "--session", &after, "--json"])?;

@@ -13,8 +13,9 @@ fn run(stage: &mut Stage<'_>) -> Result<(), DemoError> {
     let hits = found["hits"].as_array().cloned().unwrap_or_default();
     stage.claim("search finds the heron", !hits.is_empty(), || found.to_string())?;
     let session = stage.session.clone();
-    let sessions = hits.iter().all(|hit| hit["session_id"] == session.as_str());
-    stage.claim("all hits are of the session that spoke of it", sessions, || {
+    // A home that is used again has herons of earlier runs too.
+    let sessions = hits.iter().any(|hit| hit["session_id"] == session.as_str());
+    stage.claim("the session that spoke of it is among the hits", sessions, || {
         found.to_string()
     })?;
     let ids: Vec<String> = hits.iter().map(|hit| hit["message_id"].to_string()).collect();

@@ -115,9 +115,12 @@ fn brief(command: &str, code: &str, lines: u64) -> String {
     )
 }
 
+/// The command in at most 80 characters. Secrets are masked first: half of one is
+/// no longer known for what it is.
 fn short(command: &str) -> String {
+    let command = talaria_redact::redact_code(command);
     if command.chars().count() <= 80 {
-        return command.to_owned();
+        return command.into_owned();
     }
     let start: String = command.chars().take(77).collect();
     format!("{start}...")
