@@ -7,7 +7,7 @@
 //! ```text
 //! history ──► 1 prune      duplicates, old results, images, long arguments   prune.rs briefs.rs
 //!         ──► 2 boundary   head │ hidden │ tail                              boundary.rs
-//!         ──► 3 summarise  request() ──► a model ──► accept()                summarize.rs reply.rs
+//!         ──► 3 summarise  request() ──► a model ──► accept()                summarize.rs slices.rs reply.rs
 //!         ──► 4 assemble   head + summary + anchors + tail                   assemble.rs anchors/ pairs.rs
 //!                          give_up(): the history as it is, or a digest      digest.rs
 //! ```
@@ -40,6 +40,7 @@ mod plan;
 mod prune;
 mod reply;
 mod rows;
+mod slices;
 mod strings;
 mod summarize;
 

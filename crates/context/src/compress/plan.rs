@@ -11,7 +11,8 @@ use super::digest::digest;
 use super::prune::{drop_duplicates, excerpt, shorten, strip_old_images};
 use super::reply::{self, Rejected, Sections};
 use super::rows::{Conversation, Row, text_of};
-use super::summarize::{self, Record, Slices};
+use super::slices::{Sizes, Slices};
+use super::summarize::{self, Record};
 use super::{Budget, Compressed, Guidance, NothingToHide, WrittenBy};
 use crate::compose::compose;
 use crate::tokens::{Counter, quick};
@@ -92,6 +93,8 @@ fn shorten_and_cut(conversation: &mut Conversation, budget: &Budget) -> Bounds {
     let (rows, at) = (&mut conversation.rows, conversation.summary_at);
     drop_duplicates(rows);
     let mut bounds = cuts(rows, at, budget, Tail::Generous);
+    // The head is weighed as it will be sent.
+    shorten(rows, |index| bounds.is(index, Fate::Head));
     if !fits(rows, &bounds, budget) {
         bounds = cuts(rows, at, budget, Tail::Strict);
     }
@@ -305,9 +308,9 @@ impl Plan {
             .summary(hidden_originally(&self.conversation.rows, &self.bounds))
     }
 
-    fn summary_sizes(&self) -> summarize::Sizes {
+    fn summary_sizes(&self) -> Sizes {
         let fixed = summarize::fixed_tokens(&self.prompt_parts()) + self.max_output();
-        summarize::Sizes {
+        Sizes {
             window: self.budget.summariser_window,
             fixed,
         }

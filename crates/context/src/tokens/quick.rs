@@ -67,13 +67,10 @@ const CONTINUES: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 128 {
-        let class = ASCII[byte];
-        let also = if matches!(class, Class::Lower) {
-            1 << Class::Upper as u8
-        } else {
-            0
-        };
-        table[byte] = 1 << class as u8 | also;
+        table[byte] = 1 << ASCII[byte] as u8;
+        if (byte as u8).is_ascii_lowercase() {
+            table[byte] |= 1 << Class::Upper as u8;
+        }
         byte += 1;
     }
     table

@@ -6,7 +6,7 @@
 //! each with the id of its message, so that `recall` can show where it came from.
 //!
 //! ```text
-//! record ──► words.rs      one fact a word or two
+//! record ──► words.rs      one fact a word or two, by their shapes (shapes.rs)
 //!        ──► sentences.rs  demands, errors, corrections
 //!        ──► collect       the newest mention of each, corrected ones gone
 //!        ──► index         what the summary lacks, by rank, within a cap
@@ -14,6 +14,7 @@
 
 mod index;
 mod sentences;
+mod shapes;
 mod words;
 
 use std::collections::HashMap;
@@ -179,22 +180,26 @@ fn facts_of(row: &Record) -> Vec<Anchor> {
         found.extend(sentences::demands(&row.text).map(|demand| anchor(demand, Rank::Said, None)));
     }
     found.extend(sentences::errors(&row.text).map(|error| anchor(error, rank, None)));
-    let mut words = words::facts(&row.text);
-    if row.role == Role::Tool && words.len() > most {
-        words.drain(FIRST_OF_RESULT..words.len() - (most - FIRST_OF_RESULT));
-    }
-    words.truncate(most);
+    let words = match row.role {
+        Role::Tool => {
+            let mut words = words::facts(&row.text);
+            if words.len() > most {
+                words.drain(FIRST_OF_RESULT..words.len() - (most - FIRST_OF_RESULT));
+            }
+            words
+        }
+        Role::User | Role::System | Role::Assistant => words::first_facts(&row.text, most),
+    };
     found.extend(
         words
             .into_iter()
             .map(|word| anchor(&word.display(), rank, word.subject)),
     );
     for call in &row.calls {
-        let words = words::facts(&call.arguments);
+        let words = words::first_facts(&call.arguments, PER_CALL);
         found.extend(
             words
                 .into_iter()
-                .take(PER_CALL)
                 .map(|word| anchor(&word.display(), Rank::Used, word.subject)),
         );
     }
