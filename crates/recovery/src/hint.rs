@@ -34,8 +34,10 @@ fn of_symptom(symptom: Symptom) -> Option<&'static str> {
 
 fn of_kind(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        ErrorKind::Auth => "the key was refused; check it with `talaria auth status`, or add another one",
-        ErrorKind::AuthPermanent => "this login is over for good; log in again with `talaria auth add`",
+        ErrorKind::Auth => {
+            "the key was refused; check it in the environment, .env or config.yaml (`talaria config show`)"
+        }
+        ErrorKind::AuthPermanent => "this login is over for good; set a new key in the environment or .env",
         ErrorKind::Billing => "the account is out of money or quota; top it up, or add a fallback provider",
         ErrorKind::RateLimit => "wait a while, or add a fallback provider or another key",
         ErrorKind::UpstreamRateLimit => {
