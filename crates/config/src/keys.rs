@@ -287,6 +287,7 @@ pub(crate) static KEYS: &[Key] = &[
     .least(1)
     .project(Project::Set),
     key("timezone", |c| Slot::Text(&mut c.timezone))
+        .rule(Rule::Zone)
         .project(Project::Set)
         .variable(env::HERMES_TIMEZONE),
     key("toolsets", |c| Slot::Texts(&mut c.toolsets)).also(&["platform_toolsets.cli"]),

@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
+    /// The zone of the dates that the model reads.
+    pub(crate) zone: jiff::tz::TimeZone,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -122,6 +124,7 @@ impl Engine {
         registry.add("recall", erase(Recall { store: store.clone() }));
         registry.add("session_search", erase(SessionSearch { store: store.clone() }));
         let shared = Shared {
+            zone: clock::zone(&loaded.config.timezone),
             loaded,
             options,
             store,

@@ -23,7 +23,7 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
         stable_blocks: Vec::new(),
         environment: environment(&options.cwd),
         platform: options.source.clone(),
-        system_message: None,
+        system_message: session.config().agent.system_prompt.clone(),
         project_files: if options.ignore_rules {
             Vec::new()
         } else {
@@ -32,7 +32,7 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
         project_file_max_chars: project_file_max_chars(session, window),
         memory_blocks: Vec::new(),
         root_session_id: session.root.to_string(),
-        started_on: clock::date_in_words(session.started_at),
+        started_on: clock::date_in_words(session.started_at, &session.shared.zone),
         model: identity.model.clone(),
         provider: identity.provider.clone(),
     }

@@ -252,6 +252,7 @@ pub(crate) fn tool_settings(shared: &Shared, session_id: &str, window: u64) -> T
         allowlist: config.command_allowlist.clone(),
         read_max_chars: config.file_read_max_chars,
         hard_stop: config.tool_loop_guardrails.hard_stop_enabled,
+        loop_warnings: config.tool_loop_guardrails.warnings_enabled,
         window,
         secret_env: shared.loaded.secrets.keys().cloned().collect(),
     }
