@@ -151,7 +151,10 @@ impl HttpProvider {
         if !response.status().is_success() {
             return Err(refusal(response).await);
         }
-        read_answer(response, decoder, call).await
+        let answer = read_answer(response, decoder, call).await;
+        // The connection is free for the next call once its own task has seen the end of this one.
+        tokio::task::yield_now().await;
+        answer
     }
 
     fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<RequestBuilder, Broken> {
