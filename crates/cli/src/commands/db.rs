@@ -109,6 +109,9 @@ fn check(file: &std::path::Path, shown: &Shown) -> Outcome {
         "{} sessions, {} messages, {} in the search index",
         report.sessions, report.messages, report.indexed
     );
+    if !shown.json {
+        report.notes.iter().for_each(|text| output::note(text));
+    }
     if report.sound {
         return shown.done(&report, &format!("{} is sound: {counts}", file.display()));
     }

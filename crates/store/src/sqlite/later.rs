@@ -24,13 +24,8 @@ pub(crate) struct LaterSync {
 impl LaterSync {
     /// For the database at `path`; a database in memory has no log.
     pub(crate) fn new(path: Option<&Path>) -> Self {
-        let log = path.map(|path| {
-            let mut name = path.as_os_str().to_owned();
-            name.push("-wal");
-            PathBuf::from(name)
-        });
         Self {
-            log,
+            log: path.map(log_of),
             due: Arc::default(),
         }
     }
@@ -53,6 +48,13 @@ impl LaterSync {
             self.due.store(false, Ordering::Release);
         }
     }
+}
+
+/// The write-ahead log of a database.
+pub(crate) fn log_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
 }
 
 fn sync(log: &Path) {

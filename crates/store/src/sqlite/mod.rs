@@ -10,6 +10,7 @@ pub mod care;
 mod connection;
 mod content;
 mod erase;
+mod frozen;
 mod fts;
 mod gateway;
 mod journal;
@@ -45,9 +46,11 @@ pub struct SqliteStore {
     path: PathBuf,
     images: PathBuf,
     writer: Mutex<Writer>,
-    /// Opened when something is first read; a database in memory is read through the writer.
+    /// Opened when something is first read; a database in memory, or only to be read, has one connection.
     reader: OnceLock<Mutex<Connection>>,
-    in_memory: bool,
+    one_connection: bool,
+    /// What is read in place of a file that cannot be written.
+    _copy: Option<frozen::Copy>,
     warnings: Mutex<Vec<String>>,
     later: later::LaterSync,
     /// The highest row in the index of pairs, as far as this process knows; below 0 when it does not.
@@ -79,9 +82,37 @@ impl SqliteStore {
             images: images.to_owned(),
             writer: Mutex::new(Writer::new(writer)),
             reader: OnceLock::new(),
-            in_memory: false,
+            one_connection: false,
+            _copy: None,
             warnings: Mutex::new(warnings),
             later: later::LaterSync::new(Some(path)),
+            pairs_seen: AtomicI64::new(-1),
+        })
+    }
+
+    /// Opens a database that cannot be written, to read it; what would change it is refused.
+    ///
+    /// One that an older version wrote must be brought up to date first, which this cannot.
+    pub fn open_to_read(path: &Path, images: &Path) -> Result<Self> {
+        let frozen::Frozen { connection, copy } = frozen::open(path)?;
+        if !schema::is_readable(&connection).map_err(|error| StoreError::from_sqlite(path, error))? {
+            return Err(StoreError::ReadOnly {
+                path: path.to_owned(),
+            });
+        }
+        let warning = format!(
+            "{} cannot be written; it is only read, as it is now",
+            path.display()
+        );
+        Ok(Self {
+            path: path.to_owned(),
+            images: images.to_owned(),
+            writer: Mutex::new(Writer::new(connection)),
+            reader: OnceLock::new(),
+            one_connection: true,
+            _copy: copy,
+            warnings: Mutex::new(vec![warning]),
+            later: later::LaterSync::new(None),
             pairs_seen: AtomicI64::new(-1),
         })
     }
@@ -95,7 +126,8 @@ impl SqliteStore {
             images: images.to_owned(),
             writer: Mutex::new(Writer::new(writer)),
             reader: OnceLock::new(),
-            in_memory: true,
+            one_connection: true,
+            _copy: None,
             warnings: Mutex::new(Vec::new()),
             later: later::LaterSync::new(None),
             pairs_seen: AtomicI64::new(-1),
@@ -109,12 +141,16 @@ impl SqliteStore {
 
     /// The folder of the database; a database in memory has none.
     fn home(&self) -> Option<&Path> {
-        if self.in_memory { None } else { self.path.parent() }
+        if self.one_connection {
+            None
+        } else {
+            self.path.parent()
+        }
     }
 
     /// Reads with the connection that does not wait for writers.
     fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let done = if self.in_memory {
+        let done = if self.one_connection {
             body(lock(&self.writer).connection())
         } else {
             body(&*self.reader()?)
