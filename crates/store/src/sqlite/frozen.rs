@@ -47,7 +47,7 @@ fn immutable(file: &Path) -> rusqlite::Result<Connection> {
     for byte in file.as_os_str().as_encoded_bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                uri.push(char::from(*byte))
+                uri.push(char::from(*byte));
             }
             other => uri.push_str(&format!("%{other:02x}")),
         }

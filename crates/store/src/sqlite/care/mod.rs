@@ -58,6 +58,13 @@ pub fn check(path: &Path) -> Result<CheckReport> {
         sqlite: rusqlite::version().to_owned(),
         ..CheckReport::default()
     };
+    if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) {
+        // SQLite takes it for a database that holds nothing yet.
+        report.problem(
+            "the file is empty: the next turn makes it anew; if it held something, put a backup in its place",
+        );
+        return Ok(report);
+    }
     match connection::open(path, false) {
         Ok((connection, _)) => examine(&connection, &mut report),
         Err(StoreError::Damaged { detail, .. }) => report.problem(detail),
