@@ -23,7 +23,7 @@ use crate::recall::Recall;
 use crate::record::Digester;
 use crate::session::Session;
 use crate::session_search::SessionSearch;
-use crate::{SessionHandle, actor, clock, setup};
+use crate::{SessionHandle, actor, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -120,6 +120,12 @@ impl Engine {
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        match housekeeping::prune(&*store, &loaded.config.sessions, clock::now()) {
+            Ok(0) => {}
+            Ok(erased) => tracing::info!(erased, "sessions that were not used for long were erased"),
+            // A turn does not wait for order.
+            Err(error) => tracing::warn!(%error, "old sessions were not erased"),
+        }
         let mut registry = Registry::builtin();
         registry.add("recall", erase(Recall { store: store.clone() }));
         registry.add("session_search", erase(SessionSearch { store: store.clone() }));
