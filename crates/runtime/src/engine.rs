@@ -8,6 +8,7 @@ use std::time::Duration;
 use talaria_config::Loaded;
 use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
+use talaria_memory::Origin;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
 use talaria_tools::{Executor, Registry, ToolSession, erase};
@@ -15,9 +16,11 @@ use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
 use crate::bill::Bill;
+use crate::curated::Curated;
 use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
+use crate::memory_tool::MemoryTool;
 use crate::models::{Model, Models};
 use crate::recall::Recall;
 use crate::record::Digester;
@@ -54,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) chain: Vec<Arc<Model>>,
     /// The zone of the dates that the model reads.
     pub(crate) zone: jiff::tz::TimeZone,
+    /// The curated memory, unless it is switched off.
+    pub(crate) curated: Option<Arc<Curated>>,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -129,10 +134,20 @@ impl Engine {
         let mut registry = Registry::builtin();
         registry.add("recall", erase(Recall { store: store.clone() }));
         registry.add("session_search", erase(SessionSearch { store: store.clone() }));
+        let curated = Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new);
+        if let Some(curated) = &curated {
+            let tool = MemoryTool {
+                curated: curated.clone(),
+                store: store.clone(),
+                origin: Origin::Foreground,
+            };
+            registry.add("memory", erase(tool));
+        }
         let shared = Shared {
             zone: clock::zone(&loaded.config.timezone),
             loaded,
             options,
+            curated,
             store,
             registry: Arc::new(registry),
             chain,

@@ -26,6 +26,9 @@ impl Session {
     pub(crate) async fn prepare(&mut self, content: Content) -> Result<Prepared, StoreError> {
         self.models.begin_turn();
         self.gauge.begin_turn();
+        if let Some(curated) = &self.shared.curated {
+            curated.begin_turn(self.id.as_str());
+        }
         let (model, window) = self.models.setup().await;
         self.answer_open_calls()?;
         self.ensure_prompt(window.tokens)?;

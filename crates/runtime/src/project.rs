@@ -30,12 +30,23 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
             project_files(&options.cwd)
         },
         project_file_max_chars: project_file_max_chars(session, window),
-        memory_blocks: Vec::new(),
+        memory_blocks: memory_blocks(session),
         root_session_id: session.root.to_string(),
         started_on: clock::date_in_words(session.started_at, &session.shared.zone),
         model: identity.model.clone(),
         provider: identity.provider.clone(),
     }
+}
+
+/// What is remembered, as the files say now.
+fn memory_blocks(session: &Session) -> Vec<String> {
+    let curated = session.shared.curated.as_ref();
+    let Some(curated) = curated.filter(|_| !session.shared.options.ignore_rules) else {
+        return Vec::new();
+    };
+    let (blocks, warnings) = curated.blocks();
+    warnings.into_iter().for_each(|text| session.sink.warn(text));
+    blocks
 }
 
 fn environment(cwd: &Path) -> Environment {

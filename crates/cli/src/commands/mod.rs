@@ -8,6 +8,7 @@ mod db;
 mod demo;
 mod doctor;
 mod man;
+mod memory;
 mod mock_llm;
 mod model;
 mod recall;
@@ -47,6 +48,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     compress::ROW,
     uncompress::ROW,
     replay::ROW,
+    memory::ROW,
     config::ROW,
     model::ROW,
     tools::ROW,

@@ -32,7 +32,7 @@ const OWN: [(&str, &str); 3] = [
     ("stop", "while a turn runs: stop it (also Ctrl+C)"),
 ];
 /// Commands of the engine, for completion; `/help` has the whole list.
-const ENGINES: [&str; 10] = [
+const ENGINES: [&str; 11] = [
     "help",
     "new",
     "resume",
@@ -42,6 +42,7 @@ const ENGINES: [&str; 10] = [
     "uncompress",
     "undo",
     "retry",
+    "memory",
     "status",
 ];
 

@@ -10,6 +10,7 @@ mod config;
 mod conversation;
 mod database;
 mod doctor;
+mod memory;
 mod program;
 mod sessions;
 mod turns;

@@ -3,6 +3,7 @@
 mod branch;
 mod compress;
 mod help;
+mod memory;
 mod new;
 mod resume;
 mod retry;
@@ -36,6 +37,9 @@ pub(crate) enum CommandError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] talaria_store::StoreError),
+    /// The memory could not be changed.
+    #[error(transparent)]
+    Memory(#[from] talaria_memory::MemoryError),
 }
 
 /// Every command of the engine, as help lists them. Faces have a few of their own.
@@ -49,6 +53,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     uncompress::COMMAND,
     undo::COMMAND,
     retry::COMMAND,
+    memory::COMMAND,
     status::COMMAND,
 ];
 

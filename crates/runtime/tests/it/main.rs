@@ -8,5 +8,6 @@
 
 mod arrows;
 mod crash;
+mod memory;
 mod rig;
 mod sessions;
