@@ -6,11 +6,13 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod auth;
 mod config;
 mod conversation;
 mod database;
 mod doctor;
 mod program;
 mod sessions;
+mod spending;
 mod turns;
 mod usage;

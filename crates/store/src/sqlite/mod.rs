@@ -12,6 +12,7 @@ mod content;
 mod erase;
 mod fts;
 mod gateway;
+mod insights;
 mod journal;
 mod lineage;
 mod messages;
@@ -32,9 +33,9 @@ use serde_json::Value;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
 use crate::{
-    CallJournal, CompactionRow, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, Rotation,
-    RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError, StoreStats,
-    TurnRecord, Undone, UsageRow,
+    CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
+    Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError,
+    StoreStats, TurnRecord, Undone, UsageRow,
 };
 
 /// The store in `state.db`.
@@ -291,6 +292,14 @@ impl SessionStore for SqliteStore {
 
     fn totals(&self, id: &SessionId) -> Result<SessionTotals> {
         self.read(|connection| sessions::totals(connection, id))
+    }
+
+    fn insights(&self, since: Timestamp) -> Result<Insights> {
+        self.read(|connection| insights::insights(connection, since))
+    }
+
+    fn day_cost(&self, at: Timestamp) -> Result<f64> {
+        self.read(|connection| insights::day_cost(connection, at))
     }
 
     fn branch(&self, from: &SessionId, new: &NewSession) -> Result<u64> {
