@@ -287,6 +287,7 @@ impl Joined {
         };
         self.config.providers = layer.providers(root, &mut told)?;
         self.config.fallback_providers = layer.fallbacks(root, &mut told)?;
+        self.config.credential_pool_strategies = layer.strategies(root, &mut told)?;
         self.config.auxiliary = layer.auxiliary(root, &mut told)?;
         Ok(())
     }

@@ -12,6 +12,8 @@ pub struct Config {
     pub model: ModelConfig,
     /// `providers.<id>` and the legacy `custom_providers`.
     pub providers: BTreeMap<String, ProviderConfig>,
+    /// `credential_pool_strategies`: which credential of a provider is taken first.
+    pub credential_pool_strategies: BTreeMap<String, String>,
     /// `fallback_providers`.
     pub fallback_providers: Vec<FallbackConfig>,
     /// `auxiliary.<task>`.

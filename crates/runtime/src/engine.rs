@@ -259,7 +259,7 @@ impl Engine {
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
-            unwritten: Bill::default(),
+            unwritten: Vec::new(),
             spent: Bill::default(),
             composer: Composer::default(),
             digester: Digester::default(),

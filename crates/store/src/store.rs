@@ -6,9 +6,9 @@ use std::sync::Arc;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
 use crate::{
-    CallJournal, CompactionRow, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, Rotation,
-    RotationIds, SearchQuery, SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, Undone,
-    UsageRow,
+    CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
+    Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord,
+    Undone, UsageRow,
 };
 
 /// A store of sessions.
@@ -52,6 +52,10 @@ pub trait SessionStore: Send + Sync {
     fn add_usage(&self, id: &SessionId, usage: &UsageRow, at: Timestamp) -> Result<()>;
     /// Tokens and money of the whole lineage of a session.
     fn totals(&self, id: &SessionId) -> Result<SessionTotals>;
+    /// What was used since `since`.
+    fn insights(&self, since: Timestamp) -> Result<Insights>;
+    /// What the day of `at` has cost so far in US dollars, as far as prices are known.
+    fn day_cost(&self, at: Timestamp) -> Result<f64>;
     /// A copy of the live messages as a new session whose parent is `from`; both stay open to go on.
     fn branch(&self, from: &SessionId, new: &NewSession) -> Result<u64>;
 

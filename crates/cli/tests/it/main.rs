@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod auth;
 mod config;
 mod conversation;
 mod database;
@@ -13,5 +14,6 @@ mod doctor;
 mod memory;
 mod program;
 mod sessions;
+mod spending;
 mod turns;
 mod usage;

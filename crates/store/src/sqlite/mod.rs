@@ -13,6 +13,7 @@ mod erase;
 mod frozen;
 mod fts;
 mod gateway;
+mod insights;
 mod journal;
 mod later;
 mod lineage;
@@ -36,9 +37,9 @@ use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, Tur
 
 use self::writer::Writer;
 use crate::{
-    CallJournal, CompactionRow, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, Rotation,
-    RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError, StoreStats,
-    TurnRecord, Undone, UsageRow,
+    CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
+    Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError,
+    StoreStats, TurnRecord, Undone, UsageRow,
 };
 
 /// The store in `state.db`.
@@ -341,6 +342,14 @@ impl SessionStore for SqliteStore {
 
     fn totals(&self, id: &SessionId) -> Result<SessionTotals> {
         self.read(|connection| sessions::totals(connection, id))
+    }
+
+    fn insights(&self, since: Timestamp) -> Result<Insights> {
+        self.read(|connection| insights::insights(connection, since))
+    }
+
+    fn day_cost(&self, at: Timestamp) -> Result<f64> {
+        self.read(|connection| insights::day_cost(connection, at))
     }
 
     fn branch(&self, from: &SessionId, new: &NewSession) -> Result<u64> {
