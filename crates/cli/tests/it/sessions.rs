@@ -115,7 +115,7 @@ fn what_the_user_typed_is_masked_in_exports_recall_and_search() {
         &["sessions", "export", &herons, "--json"],
         &["sessions", "export", "--format", "md"],
         &["sessions", "show", &herons, "--full", "--json"],
-        &["sessions", "context", &herons, "--json"],
+        &["sessions", "context", &herons, "--messages", "--json"],
         &["sessions", "list", "--json"],
         &["recall", "1", "--json"],
         &["search", "herons", "--json"],
