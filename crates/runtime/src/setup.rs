@@ -37,7 +37,7 @@ pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), E
 pub(crate) fn auxiliary(loaded: &Loaded, warnings: &mut Vec<String>) -> BTreeMap<Task, Arc<Model>> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
     let mut models = BTreeMap::new();
-    for task in [Task::Compression] {
+    for task in [Task::Compression, Task::GoalJudge] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
         };

@@ -111,7 +111,7 @@ impl Show {
             later: None,
             leaving: true,
         };
-        let end = turn.run(op).await;
+        let end = turn.run(Some(op)).await;
         farewell(session, &mut events, self).await;
         Ok(end)
     }
