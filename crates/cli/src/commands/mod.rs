@@ -15,6 +15,7 @@ mod recall;
 mod replay;
 mod search;
 mod sessions;
+mod skills;
 mod tools;
 mod uncompress;
 
@@ -49,6 +50,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     uncompress::ROW,
     replay::ROW,
     memory::ROW,
+    skills::ROW,
     config::ROW,
     model::ROW,
     tools::ROW,

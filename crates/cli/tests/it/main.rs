@@ -13,5 +13,6 @@ mod doctor;
 mod memory;
 mod program;
 mod sessions;
+mod skills;
 mod turns;
 mod usage;

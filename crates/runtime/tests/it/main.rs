@@ -11,3 +11,4 @@ mod crash;
 mod memory;
 mod rig;
 mod sessions;
+mod skills;

@@ -47,6 +47,7 @@ impl Rig {
             source: "cli".to_owned(),
             yolo: false,
             ignore_rules: false,
+            skills: Vec::new(),
             interactive: false,
         };
         Engine::open(loaded, options).unwrap()
