@@ -16,6 +16,7 @@ impl Default for Config {
                 ..Default::default()
             },
             providers: BTreeMap::new(),
+            credential_pool_strategies: BTreeMap::new(),
             fallback_providers: Vec::new(),
             auxiliary: BTreeMap::new(),
             agent: AgentConfig::default(),

@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Broken, Call, read_answer, refusal, silence};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{self, Endpoint};
 use crate::failure::{self, Context};
 use crate::images::ImageFolder;
 use crate::wire::{Adapter, Decoder, Encoded};
@@ -28,7 +28,6 @@ use crate::{tls, window, window_file};
 /// A provider behind an HTTP address.
 pub(crate) struct HttpProvider {
     endpoint: Endpoint,
-    adapter: Box<dyn Adapter>,
     images: ImageFolder,
     credential: Mutex<Credential>,
     client: Mutex<Option<Client>>,
@@ -37,26 +36,28 @@ pub(crate) struct HttpProvider {
     learned: AtomicU64,
 }
 
-/// The credential in use; another one of the pool may have another address.
-#[derive(Clone, Debug)]
+/// The credential in use. Another one of the pool may have another address, and a login is
+/// spoken to in other words than a key.
+#[derive(Clone)]
 struct Credential {
     key: Option<SecretString>,
     entry: Option<String>,
     base_url: String,
+    adapter: Arc<dyn Adapter>,
 }
 
 impl HttpProvider {
     /// A provider for an endpoint; opens no connection.
-    pub(crate) fn new(endpoint: Endpoint, adapter: Box<dyn Adapter>) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, adapter: Arc<dyn Adapter>) -> Self {
         let images = ImageFolder(endpoint.images.clone());
         let credential = Credential {
             key: endpoint.api_key.clone(),
             entry: endpoint.pool_entry.clone(),
             base_url: endpoint.identity.base_url.clone(),
+            adapter,
         };
         Self {
             endpoint,
-            adapter,
             images,
             credential: Mutex::new(credential),
             client: Mutex::new(None),
@@ -70,10 +71,7 @@ impl HttpProvider {
         if let Some(client) = &*kept {
             return Ok(client.clone());
         }
-        let client = tls::client(
-            &self.endpoint.identity.base_url,
-            self.endpoint.ca_bundle.as_deref(),
-        )?;
+        let client = tls::client(&self.credential().base_url, self.endpoint.ca_bundle.as_deref())?;
         *kept = Some(client.clone());
         Ok(client)
     }
@@ -83,6 +81,22 @@ impl HttpProvider {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    fn replace(&self, credential: Credential) {
+        *self.credential.lock().unwrap_or_else(PoisonError::into_inner) = credential;
+    }
+
+    /// The adapter in use, or another one where a login takes the place of a key or the other way round.
+    fn adapter_for(&self, current: &Credential, key: &SecretString) -> Arc<dyn Adapter> {
+        let same = self.endpoint.is_login(Some(key)) == self.endpoint.is_login(current.key.as_ref());
+        if same {
+            return Arc::clone(&current.adapter);
+        }
+        endpoint::adapter(&Endpoint {
+            api_key: Some(key.clone()),
+            ..self.endpoint.clone()
+        })
     }
 
     fn as_learned(&self, found: Window) -> Window {
@@ -105,13 +119,13 @@ impl HttpProvider {
     ) -> Result<Completion, Failure> {
         let started = Instant::now();
         let credential = self.credential();
-        let mut encoded = self.adapter.encode(request, &self.images);
+        let mut encoded = credential.adapter.encode(request, &self.images);
         encoded.facts.window = self
             .window
             .get()
             .map_or(0, |window| self.as_learned(*window).tokens);
-        encoded.facts.oauth = self.endpoint.has_oauth_key();
-        encoded.facts.login = self.endpoint.login();
+        encoded.facts.oauth = self.endpoint.is_login(credential.key.as_ref());
+        encoded.facts.login = self.endpoint.login(credential.key.as_ref());
         let patience = patience(&self.endpoint, &encoded.facts);
         let context = Context {
             facts: encoded.facts,
@@ -123,7 +137,7 @@ impl HttpProvider {
             sink,
             patience,
         };
-        let mut decoder = self.adapter.decoder(request);
+        let mut decoder = credential.adapter.decoder(request);
         let outcome = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(cancelled()),
@@ -151,7 +165,10 @@ impl HttpProvider {
         if !response.status().is_success() {
             return Err(refusal(response).await);
         }
-        read_answer(response, decoder, call).await
+        let answer = read_answer(response, decoder, call).await;
+        // The connection is free for the next call once its own task has seen the end of this one.
+        tokio::task::yield_now().await;
+        answer
     }
 
     fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<RequestBuilder, Broken> {
@@ -171,7 +188,7 @@ impl HttpProvider {
             headers.insert(HeaderName::from_static(name), header_value(name, &value)?);
         }
         if let Some(key) = &credential.key {
-            let (name, value) = self.adapter.credential(key.expose_secret());
+            let (name, value) = credential.adapter.credential(key.expose_secret());
             let mut value = header_value(name, &value)?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
@@ -199,8 +216,8 @@ impl Provider for HttpProvider {
         Box::pin(async {
             let server = || {
                 let client = self.client().ok()?;
-                let key = self.credential().key;
-                let credential = key.map(|key| self.adapter.credential(key.expose_secret()));
+                let Credential { key, adapter, .. } = self.credential();
+                let credential = key.map(|key| adapter.credential(key.expose_secret()));
                 Some(window::Server {
                     endpoint: &self.endpoint,
                     client,
@@ -236,21 +253,25 @@ impl Provider for HttpProvider {
 
     fn next_credential(&self, failure: &Failure) -> bool {
         let current = self.credential();
-        let (Some(pool), Some(entry)) = (&self.endpoint.pool, current.entry) else {
+        let (Some(pool), Some(entry)) = (&self.endpoint.pool, current.entry.as_deref()) else {
             return false;
         };
-        let Some(next) = pool.leave(&entry, failure) else {
+        let Some(next) = pool.leave(entry, failure) else {
             return false;
         };
-        let base_url = next
-            .base_url
-            .unwrap_or_else(|| self.endpoint.identity.base_url.clone());
-        let credential = Credential {
+        let own_address = &self.endpoint.identity.base_url;
+        let moved = next.base_url.filter(|_| !self.endpoint.pinned_address);
+        let base_url = moved.unwrap_or_else(|| own_address.clone());
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        if base_url != current.base_url {
+            self.rebuild_transport();
+        }
+        self.replace(Credential {
+            adapter: self.adapter_for(&current, &next.key),
             key: Some(next.key),
             entry: Some(next.id),
-            base_url: base_url.trim_end_matches('/').to_owned(),
-        };
-        *self.credential.lock().unwrap_or_else(PoisonError::into_inner) = credential;
+            base_url,
+        });
         true
     }
 
@@ -299,6 +320,6 @@ fn cancelled() -> Broken {
 }
 
 /// The provider of an endpoint, as everyone else sees it.
-pub(crate) fn provider(endpoint: Endpoint, adapter: Box<dyn Adapter>) -> Arc<dyn Provider> {
+pub(crate) fn provider(endpoint: Endpoint, adapter: Arc<dyn Adapter>) -> Arc<dyn Provider> {
     Arc::new(HttpProvider::new(endpoint, adapter))
 }

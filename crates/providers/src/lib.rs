@@ -14,6 +14,7 @@ pub mod catalogue;
 mod chat;
 #[cfg(test)]
 mod conformance;
+mod credentials;
 mod effort;
 mod endpoint;
 mod facts;
@@ -25,7 +26,6 @@ mod listing;
 mod loose;
 mod params;
 mod pictures;
-mod pool;
 pub mod pricing;
 pub mod resolve;
 mod responses;
@@ -38,8 +38,9 @@ mod window;
 mod window_file;
 mod wire;
 
+pub use credentials::{CredentialPool, Listed, NewCredential, PoolError, Strategy};
 pub use effort::{Effort, ParseEffortError};
 pub use endpoint::{Endpoint, connect, decode};
 pub use listing::{ListingError, models};
-pub use pool::{CredentialPool, Listed, PoolError, Strategy};
 pub use resolve::{ProviderRequest, ResolveError, resolve};
+pub use secrecy::SecretString;

@@ -19,9 +19,9 @@ use talaria_types::{ApiMode, ModelIdentity};
 use crate::address;
 use crate::catalogue::Catalogue;
 use crate::catalogue::providers::{self, LoginMethod, ProviderRow};
+use crate::credentials::{CredentialPool, Picked, Strategy};
 use crate::effort::Effort;
 use crate::endpoint::Endpoint;
-use crate::pool::{CredentialPool, Picked, Strategy};
 
 /// Without a byte for this long a far server's stream is given up.
 const STALE: Duration = Duration::from_secs(180);
@@ -144,8 +144,8 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
             .filter(|value| !value.is_empty())
     };
     let (name, row) = choose(request, lookup)?;
-    let pool = pool(request, &name);
-    let (key, picked) = find_key(request, row, pool.as_ref(), lookup);
+    let pool = pool(request, &name, row, lookup);
+    let (key, picked) = find_key(request, pool.as_ref(), row, lookup);
     let pooled_url = picked.as_ref().and_then(|picked| picked.base_url.clone());
     let moved = ProviderRequest {
         base_url: request.base_url.clone().or(pooled_url),
@@ -182,6 +182,10 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
             api_mode,
         },
         api_key: key.filter(|key| key != NO_KEY).map(SecretString::from),
+        pinned_address: request
+            .base_url
+            .as_deref()
+            .is_some_and(|url| !url.trim().is_empty()),
         pool: pool.filter(|_| picked.is_some()),
         pool_entry: picked.map(|picked| picked.id),
         context_length: request.context_length,
@@ -221,10 +225,17 @@ fn choose(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Choice, Resol
     if has_address || lookup("OPENAI_BASE_URL").is_some() {
         return Ok(("custom".to_owned(), providers::row("custom")));
     }
+    // A login was made on purpose; a key of another tool that happens to be there was not.
     let keyed = |row: &&ProviderRow| {
-        let in_environment = || row.keys.iter().any(|key| lookup(key).is_some());
-        let pooled = || pool(request, row.id).is_some_and(|pool| pool.has_other(""));
-        row.login == LoginMethod::Key && (in_environment() || pooled())
+        let pool = pool(request, row.id, Some(*row), lookup);
+        let in_environment =
+            || row.login == LoginMethod::Key && row.keys.iter().any(|key| lookup(key).is_some());
+        let pooled = |pool: CredentialPool| match row.login {
+            LoginMethod::Key => pool.has_other(""),
+            LoginMethod::OAuth => pool.has_login(),
+            LoginMethod::OptionalKey | LoginMethod::Cloud => false,
+        };
+        in_environment() || pool.is_some_and(pooled)
     };
     match providers::PROVIDERS.iter().find(keyed) {
         Some(row) => Ok((row.id.to_owned(), Some(row))),
@@ -234,40 +245,45 @@ fn choose(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Choice, Resol
 }
 
 /// The pool of a provider; a configured key is meant to be the only one.
-fn pool(request: &ProviderRequest, name: &str) -> Option<CredentialPool> {
+fn pool(
+    request: &ProviderRequest,
+    name: &str,
+    row: Option<&ProviderRow>,
+    lookup: Lookup<'_>,
+) -> Option<CredentialPool> {
     let file = request
         .auth_file
         .as_ref()
         .filter(|_| request.api_key.is_none() && request.key_env.is_none())?;
     let strategy = request.pool_strategies.get(name).copied().unwrap_or_default();
-    Some(CredentialPool::new(file, name, strategy))
+    let variables = row.into_iter().flat_map(|row| row.keys);
+    let keys = variables.filter_map(|name| Some(((*name).to_owned(), SecretString::from(lookup(name)?))));
+    Some(CredentialPool::new(file, name, strategy).with_environment(keys.collect()))
 }
 
+/// The key, and which one of the pool it is.
 fn find_key(
     request: &ProviderRequest,
-    row: Option<&ProviderRow>,
     pool: Option<&CredentialPool>,
+    row: Option<&ProviderRow>,
     lookup: Lookup<'_>,
 ) -> (Option<String>, Option<Picked>) {
-    let configured = request
+    let own = request
         .api_key
         .as_ref()
         .map(|key| key.expose_secret().trim().to_owned());
-    let configured = configured
+    let configured = own
         .filter(|key| !key.is_empty())
         .or_else(|| request.key_env.as_deref().and_then(lookup));
     if configured.is_some() {
         return (configured, None);
     }
-    match pool.and_then(CredentialPool::pick) {
-        Some(picked) => (Some(picked.key.expose_secret().to_owned()), Some(picked)),
-        None => (
-            row.into_iter()
-                .flat_map(|row| row.keys)
-                .find_map(|key| lookup(key)),
-            None,
-        ),
+    if let Some(picked) = pool.and_then(CredentialPool::pick) {
+        return (Some(picked.key.expose_secret().to_owned()), Some(picked));
     }
+    let variables = row.into_iter().flat_map(|row| row.keys);
+    let key = variables.filter(|_| pool.is_none()).find_map(|name| lookup(name));
+    (key, None)
 }
 
 fn find_address(

@@ -151,7 +151,7 @@ impl Session {
             focus: order.focus.clone(),
             memory: None,
             todo: self.executor.session().todo_snapshot(),
-            today: Some(clock::date_in_words(clock::now())),
+            today: Some(clock::date_in_words(clock::now(), &self.shared.zone)),
         };
         match compress::plan(&history, &budget, guidance) {
             Ok(plan) => Ok(Ok(Planned {

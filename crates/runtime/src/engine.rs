@@ -29,7 +29,7 @@ use crate::session::Session;
 use crate::session_search::SessionSearch;
 use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
 use crate::skill_turns;
-use crate::{SessionHandle, actor, clock, setup};
+use crate::{SessionHandle, actor, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
+    /// The zone of the dates that the model reads.
+    pub(crate) zone: jiff::tz::TimeZone,
     /// The curated memory, unless it is switched off.
     pub(crate) curated: Option<Arc<Curated>>,
     /// The skills.
@@ -130,6 +132,12 @@ impl Engine {
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        match housekeeping::prune(&*store, &loaded.config.sessions, clock::now()) {
+            Ok(0) => {}
+            Ok(erased) => tracing::info!(erased, "sessions that were not used for long were erased"),
+            // A turn does not wait for order.
+            Err(error) => tracing::warn!(%error, "old sessions were not erased"),
+        }
         let mut registry = Registry::builtin();
         registry.add("recall", erase(Recall { store: store.clone() }));
         registry.add("session_search", erase(SessionSearch { store: store.clone() }));
@@ -150,6 +158,7 @@ impl Engine {
         registry.add("skills", erase(SkillView(bench.clone())));
         registry.add("skills", erase(SkillManage(bench)));
         let shared = Shared {
+            zone: clock::zone(&loaded.config.timezone),
             loaded,
             options,
             curated,
@@ -279,7 +288,7 @@ impl Engine {
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
-            unwritten: Bill::default(),
+            unwritten: Vec::new(),
             spent: Bill::default(),
             composer: Composer::default(),
             digester: Digester::default(),

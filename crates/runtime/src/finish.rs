@@ -52,24 +52,22 @@ impl Session {
 
     /// The turn's tokens, on the session's row.
     fn write_usage(&mut self) -> Result<(), StoreError> {
-        let bill = std::mem::take(&mut self.unwritten);
-        if bill.calls == 0 || !self.stored {
+        let bills = std::mem::take(&mut self.unwritten);
+        if !self.stored {
             return Ok(());
         }
-        let identity = self.models.current().provider.identity();
-        let row = UsageRow {
-            task: Task::Main.as_str().to_owned(),
-            model: identity.model.clone(),
-            billing: (
-                identity.provider.clone(),
-                identity.base_url.clone(),
-                String::new(),
-            ),
-            calls: bill.calls,
-            usage: bill.usage,
-            cost_usd: bill.usd(),
-        };
-        self.store().add_usage(&self.id, &row, clock::now())
+        for (identity, bill) in bills {
+            let row = UsageRow {
+                task: Task::Main.as_str().to_owned(),
+                model: identity.model,
+                billing: (identity.provider, identity.base_url, String::new()),
+                calls: bill.calls,
+                usage: bill.usage,
+                cost_usd: bill.usd(),
+            };
+            self.store().add_usage(&self.id, &row, clock::now())?;
+        }
+        Ok(())
     }
 
     fn result(&mut self, ending: &Ending) -> TurnResult {

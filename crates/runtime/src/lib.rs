@@ -21,6 +21,7 @@ mod finish;
 mod gauge;
 mod handle;
 mod host;
+mod housekeeping;
 mod inbox;
 mod lease;
 pub mod log;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use talaria_context::prompt;
 use talaria_store::{CallJournal, CallState, NewSession, StoreError};
 use talaria_turn::Setup;
@@ -162,11 +163,8 @@ impl Session {
         let rows: Vec<Arc<Message>> = unanswered
             .iter()
             .map(|(id, name)| {
-                Arc::new(honest_result(
-                    id,
-                    name,
-                    journal.iter().find(|entry| entry.call_id == *id),
-                ))
+                let entry = journal.iter().find(|entry| entry.call_id == *id);
+                Arc::new(honest_result(id, name, entry, &self.shared.zone))
             })
             .collect();
         let ids = self.store().append(&self.id, &rows, clock::now())?;
@@ -199,7 +197,7 @@ impl Session {
 }
 
 /// What is known about a call that no row answers.
-fn honest_result(id: &str, name: &str, journal: Option<&CallJournal>) -> Message {
+fn honest_result(id: &str, name: &str, journal: Option<&CallJournal>, zone: &TimeZone) -> Message {
     let Some(entry) = journal else {
         let text = "The program ended before this call's outcome was known. It only reads or was not started; \
                     run it again if you need its result.";
@@ -216,7 +214,7 @@ fn honest_result(id: &str, name: &str, journal: Option<&CallJournal>) -> Message
             };
             format!(
                 "[interrupted: started at {}, outcome unknown, effect: {}; {advice}]",
-                clock::time_in_words(at),
+                clock::time_in_words(at, zone),
                 entry.effect.as_str()
             )
         }

@@ -24,7 +24,7 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
         stable_blocks: skill_index(session, window),
         environment: environment(&options.cwd),
         platform: options.source.clone(),
-        system_message: session.preloaded_skills(),
+        system_message: system_message(session),
         project_files: if options.ignore_rules {
             Vec::new()
         } else {
@@ -33,7 +33,7 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
         project_file_max_chars: project_file_max_chars(session, window),
         memory_blocks: memory_blocks(session),
         root_session_id: session.root.to_string(),
-        started_on: clock::date_in_words(session.started_at),
+        started_on: clock::date_in_words(session.started_at, &session.shared.zone),
         model: identity.model.clone(),
         provider: identity.provider.clone(),
     }
@@ -47,6 +47,13 @@ fn skill_index(session: &Session, window: u64) -> Vec<String> {
     }
     let block = session.shared.library.block(&has, window < COMPACT_WINDOW);
     (!block.is_empty()).then_some(block).into_iter().collect()
+}
+
+/// The person's own text and the skills they loaded for the session.
+fn system_message(session: &Session) -> Option<String> {
+    let own = session.config().agent.system_prompt.clone();
+    let texts: Vec<String> = own.into_iter().chain(session.preloaded_skills()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
 impl Session {

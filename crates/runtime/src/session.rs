@@ -8,7 +8,9 @@ use talaria_context::compose::Composer;
 use talaria_store::SessionStore;
 use talaria_tools::Executor;
 use talaria_turn::Talk;
-use talaria_types::{Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Usage};
+use talaria_types::{
+    Message, MessageId, ModelIdentity, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Usage,
+};
 
 use crate::bill::Bill;
 use crate::engine::Shared;
@@ -52,8 +54,8 @@ pub(crate) struct Session {
     pub(crate) side_usage: BTreeMap<String, Usage>,
     /// What the running turn has cost, side tasks included.
     pub(crate) spent: Bill,
-    /// The running turn's main calls, not yet written to the row.
-    pub(crate) unwritten: Bill,
+    /// The running turn's main calls, not yet written to the row, by the model that was asked.
+    pub(crate) unwritten: Vec<(ModelIdentity, Bill)>,
     /// Messages that were made sendable before.
     pub(crate) composer: Composer,
     pub(crate) digester: Digester,
@@ -113,7 +115,15 @@ impl Session {
     /// Counts one main call; it reaches the row with the turn's end.
     pub(crate) fn account(&mut self, usage: Option<Usage>) {
         let model = self.models.current().clone();
-        self.unwritten.add(&model, usage);
+        let identity = model.provider.identity();
+        match self.unwritten.iter_mut().find(|(known, _)| known == identity) {
+            Some((_, bill)) => bill.add(&model, usage),
+            None => {
+                let mut bill = Bill::default();
+                bill.add(&model, usage);
+                self.unwritten.push((identity.clone(), bill));
+            }
+        }
         self.spent.add(&model, usage);
     }
 

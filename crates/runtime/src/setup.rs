@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_config::{AuxiliaryConfig, CuratorConfig, FallbackConfig, Loaded, env};
-use talaria_providers::{Endpoint, ProviderRequest, ResolveError, connect, resolve};
+use talaria_providers::{CredentialPool, Endpoint, ProviderRequest, ResolveError, connect, resolve};
 use talaria_skills::{CuratorSettings, Roots};
 use talaria_tools::{ToolSettings, approval};
 use talaria_types::{ModelIdentity, Task};
@@ -114,6 +114,7 @@ fn model(endpoint: Endpoint) -> Arc<Model> {
     Arc::new(Model {
         catalogue: endpoint.catalogue.clone(),
         max_output: endpoint.max_output_tokens,
+        is_free: endpoint.is_free(),
         takes_prefill: endpoint.takes_prefill(),
         provider: connect(endpoint),
     })
@@ -162,7 +163,16 @@ fn common(loaded: &Loaded) -> ProviderRequest {
     let stale = loaded
         .variable(env::HERMES_STREAM_STALE_TIMEOUT)
         .and_then(|seconds| seconds.parse().ok());
+    let strategies = config.credential_pool_strategies.iter();
+    let strategies = strategies.filter_map(|(provider, name)| Some((provider.clone(), name.parse().ok()?)));
     ProviderRequest {
+        auth_file: Some(loaded.home.auth_file()),
+        pool_strategies: strategies.collect(),
+        effort: config
+            .agent
+            .reasoning_effort
+            .as_deref()
+            .and_then(|effort| effort.parse().ok()),
         stale_timeout: stale.map(Duration::from_secs),
         local_stale_timeout: Some(Duration::from_secs(config.agent.local_stream_stale_timeout)),
         long_cache: config.prompt_caching.cache_ttl == "1h",
@@ -226,8 +236,10 @@ pub(crate) fn secrets(loaded: &Loaded) -> Vec<String> {
         .iter()
         .filter(|(name, _)| is_key(name))
         .map(|(_, value)| value);
+    let in_pool = CredentialPool::secrets(loaded.home.auth_file());
     in_config
         .chain(in_environment)
+        .chain(&in_pool)
         .map(|value| value.expose_secret().to_owned())
         .collect()
 }
@@ -253,6 +265,7 @@ pub(crate) fn tool_settings(shared: &Shared, session_id: &str, window: u64) -> T
         allowlist: config.command_allowlist.clone(),
         read_max_chars: config.file_read_max_chars,
         hard_stop: config.tool_loop_guardrails.hard_stop_enabled,
+        loop_warnings: config.tool_loop_guardrails.warnings_enabled,
         window,
         secret_env: shared.loaded.secrets.keys().cloned().collect(),
     }

@@ -199,9 +199,10 @@ fn check(place: &Place) -> Outcome {
         .count();
     let file = place.home.config_file();
     output::line(&format!(
-        "{}: {from_files} values read, {} warnings",
+        "{}: {} read, {}",
         file.display(),
-        loaded.warnings.len()
+        crate::text::count(from_files, "value"),
+        crate::text::count(loaded.warnings.len(), "warning")
     ));
     Ok(DONE)
 }

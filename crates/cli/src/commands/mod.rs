@@ -1,5 +1,6 @@
 //! The commands, one file each; [`COMMANDS`] is the list.
 
+mod auth;
 mod chat;
 mod completion;
 mod compress;
@@ -7,6 +8,7 @@ mod config;
 mod db;
 mod demo;
 mod doctor;
+mod insights;
 mod man;
 mod memory;
 mod mock_llm;
@@ -53,7 +55,9 @@ pub(crate) static COMMANDS: &[Row] = &[
     skills::ROW,
     config::ROW,
     model::ROW,
+    auth::ROW,
     tools::ROW,
+    insights::ROW,
     db::ROW,
     doctor::ROW,
     demo::ROW,

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod auth;
 mod config;
 mod conversation;
 mod database;
@@ -14,5 +15,6 @@ mod memory;
 mod program;
 mod sessions;
 mod skills;
+mod spending;
 mod turns;
 mod usage;

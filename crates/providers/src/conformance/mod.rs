@@ -88,6 +88,7 @@ impl Wire {
             api_key: None,
             pool: None,
             pool_entry: None,
+            pinned_address: false,
             context_length: None,
             max_output_tokens: None,
             stale_timeout: Duration::from_secs(1),
@@ -100,7 +101,7 @@ impl Wire {
         }
     }
 
-    fn adapter(&self) -> Box<dyn Adapter> {
+    fn adapter(&self) -> Arc<dyn Adapter> {
         adapter(&self.endpoint())
     }
 

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use talaria_llm::Provider;
-use talaria_providers::{CredentialPool, Strategy, connect, resolve};
+use talaria_providers::{CredentialPool, NewCredential, Strategy, connect, resolve};
 use talaria_recovery::{Failure, Phase};
 use talaria_types::{Completion, Delta, ErrorKind, Rewrite};
 use tokio_util::sync::CancellationToken;
@@ -302,8 +302,14 @@ async fn a_spent_key_is_left_for_the_next_of_the_pool() {
     let server = Server::start(vec![spent, events(&(text("paid") + END))]).await;
     let folder = tempfile::tempdir().unwrap();
     let pool = CredentialPool::new(folder.path().join("auth.json"), "custom", Strategy::FillFirst);
-    pool.add("one", "sk-pool-1").unwrap();
-    pool.add("two", "sk-pool-2").unwrap();
+    for key in ["sk-pool-1", "sk-pool-2"] {
+        let new = NewCredential {
+            source: "manual".to_owned(),
+            secret: Some(key.to_owned().into()),
+            ..NewCredential::default()
+        };
+        pool.add(&new).unwrap();
+    }
     let mut words = server.words();
     words.api_key = None;
     words.auth_file = Some(folder.path().join("auth.json"));

@@ -29,7 +29,7 @@ fn memory(session: &mut Session, args: &str) -> Result<String, CommandError> {
         "approve" | "reject" if id.is_empty() => refused("which one? /memory pending lists them"),
         "approve" => Ok(format!("written: {}", memory.approve(id)?.0.summary())),
         "reject" => Ok(format!("forgotten: {}", memory.reject(id)?.summary())),
-        "history" => Ok(history(&memory.history())),
+        "history" => Ok(history(&memory.history(), &session.shared.zone)),
         "undo" => {
             let author = Author {
                 origin: Origin::Person,
@@ -80,12 +80,12 @@ fn pending(waiting: &[Pending]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn history(records: &[HistoryEntry]) -> String {
+fn history(records: &[HistoryEntry], zone: &jiff::tz::TimeZone) -> String {
     if records.is_empty() {
         return "nothing was written yet".to_owned();
     }
     let lines = records.iter().rev().take(SHOWN).map(|record| {
-        let at = clock::time_in_words(record.author.at);
+        let at = clock::time_in_words(record.author.at, zone);
         let (id, who, what) = (&record.id, record.author.origin.as_str(), &record.summary);
         format!("  {id}  {at}  {who}  {} {what}", record.target.as_str())
     });

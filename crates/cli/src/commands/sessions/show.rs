@@ -130,8 +130,9 @@ impl Context {
             return Ok(DONE);
         }
         output::line(&format!(
-            "{id}: {} messages, about {tokens} tokens",
-            messages.len()
+            "{id}: {}, about {}",
+            text::count(messages.len(), "message"),
+            text::count(tokens, "token")
         ));
         output::line(&format!("{:>10}  system prompt", estimate(prompt.len() as u64)));
         for (message, size) in messages.iter().zip(&sizes) {
