@@ -215,6 +215,20 @@ pub(crate) static KEYS: &[Key] = &[
     key("skills.write_approval", |c| {
         Slot::Bool(&mut c.skills.write_approval)
     }),
+    key("curator.enabled", |c| Slot::Bool(&mut c.curator.enabled)),
+    key("curator.interval_hours", |c| {
+        Slot::U64(&mut c.curator.interval_hours)
+    })
+    .least(1),
+    key("curator.stale_after_days", |c| {
+        Slot::U64(&mut c.curator.stale_after_days)
+    })
+    .least(1),
+    key("curator.archive_after_days", |c| {
+        Slot::U64(&mut c.curator.archive_after_days)
+    })
+    .least(1),
+    key("curator.backup.keep", |c| Slot::Usize(&mut c.curator.backup_keep)),
     // A sandbox that is not built must not silently become the person's own machine.
     key("terminal.backend", |c| Slot::Text(&mut c.terminal.backend))
         .rule(Rule::OneOf(&["local"]))

@@ -28,6 +28,8 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// `skills`.
     pub skills: SkillsConfig,
+    /// `curator`.
+    pub curator: CuratorConfig,
     /// `terminal`.
     pub terminal: TerminalConfig,
     /// `approvals`.
@@ -232,6 +234,21 @@ pub struct SkillsConfig {
     pub disabled: Vec<String>,
     /// `write_approval`: what the model wants to write as a skill waits for your word (false).
     pub write_approval: bool,
+}
+
+/// `curator`: puts away skills the agent made itself and nobody uses.
+#[derive(Clone, Debug)]
+pub struct CuratorConfig {
+    /// `enabled` (true).
+    pub enabled: bool,
+    /// `interval_hours` (168).
+    pub interval_hours: u64,
+    /// `stale_after_days` (30).
+    pub stale_after_days: u64,
+    /// `archive_after_days` (90).
+    pub archive_after_days: u64,
+    /// `backup.keep` (5): copies of all skills that are kept; 0 makes none.
+    pub backup_keep: usize,
 }
 
 /// `terminal`.

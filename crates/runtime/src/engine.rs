@@ -9,6 +9,7 @@ use talaria_config::Loaded;
 use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
 use talaria_memory::Origin;
+use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
 use talaria_tools::{Executor, Registry, ToolSession, erase};
@@ -28,6 +29,8 @@ use crate::record::Digester;
 use crate::reset::{self, ResetReason};
 use crate::session::Session;
 use crate::session_search::SessionSearch;
+use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
+use crate::skill_turns;
 use crate::{SessionHandle, actor, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
@@ -41,6 +44,8 @@ pub struct EngineOptions {
     pub yolo: bool,
     /// Leave project context files and memory out (`--ignore-rules`).
     pub ignore_rules: bool,
+    /// Skills that stand in the prompt of every session (`-s`).
+    pub skills: Vec<String>,
     /// There is a person who can be asked.
     pub interactive: bool,
 }
@@ -61,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) zone: jiff::tz::TimeZone,
     /// The curated memory, unless it is switched off.
     pub(crate) curated: Option<Arc<Curated>>,
+    /// The skills.
+    pub(crate) library: Arc<Library>,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -146,11 +153,19 @@ impl Engine {
             };
             registry.add("memory", erase(tool));
         }
+        let library = Arc::new(Library::new(setup::skill_roots(&loaded, &options)));
+        skill_turns::preloaded(&library, &options.skills, "")
+            .map_err(|error| EngineError::Usage(format!("--skills: {error}")))?;
+        let bench = Bench::of_turns(library.clone(), loaded.config.skills.write_approval);
+        registry.add("skills", erase(SkillsList(bench.clone())));
+        registry.add("skills", erase(SkillView(bench.clone())));
+        registry.add("skills", erase(SkillManage(bench)));
         let shared = Shared {
             zone: clock::zone(&loaded.config.timezone),
             loaded,
             options,
             curated,
+            library,
             store,
             registry: Arc::new(registry),
             chain,
@@ -211,8 +226,22 @@ impl Engine {
         let handle = SessionHandle::new(ops, events, session.id.clone(), inbox.clone());
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
+        self.curate();
         tokio::spawn(actor::run(session, queue));
         Ok(handle)
+    }
+
+    /// Puts away skills that nobody uses, when it is time to; beside everything else.
+    fn curate(&self) {
+        let shared = self.shared.clone();
+        let settings = setup::curator_settings(&shared.loaded.config.curator);
+        tokio::task::spawn_blocking(
+            move || match shared.library.curate_if_due(clock::now(), &settings) {
+                Ok(Some(curated)) => tracing::info!(moved = curated.transitions.len(), "skills were curated"),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "the skills could not be curated"),
+            },
+        );
     }
 
     /// The session that is meant; nothing for a new one.

@@ -68,7 +68,10 @@ impl Session {
     /// changed the model.
     fn ensure_prompt(&mut self, window: u64) -> Result<(), StoreError> {
         let identity = self.models.current().provider.identity().clone();
-        let fits = |text: &Arc<str>| prompt::fits(text, &identity.model, &identity.provider);
+        let skills = self.preloaded_skills().unwrap_or_default();
+        let fits = |text: &Arc<str>| {
+            prompt::fits(text, &identity.model, &identity.provider) && text.contains(skills.trim())
+        };
         if self.system.as_ref().is_some_and(fits) {
             return Ok(());
         }

@@ -29,6 +29,10 @@ pub(super) fn redact(stage: &Stage, report: &mut Report) -> Result<()> {
     example(stage, report, ("talaria-redact", "redact_bench"), &[])
 }
 
+pub(super) fn skills(stage: &Stage, report: &mut Report) -> Result<()> {
+    example(stage, report, ("talaria-skills", "skills_bench"), &[])
+}
+
 fn example(
     stage: &Stage,
     report: &mut Report,

@@ -72,6 +72,11 @@ const BENCHES: &[Bench] = &[
         about: "masking secrets",
         run: examples::redact,
     },
+    Bench {
+        name: "skills",
+        about: "the index of 10,000 skills: cold ≤ 300 ms, warm ≤ 10 ms",
+        run: examples::skills,
+    },
 ];
 
 /// Runs the benchmarks named on the command line, or all.

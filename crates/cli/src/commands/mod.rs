@@ -17,6 +17,7 @@ mod recall;
 mod replay;
 mod search;
 mod sessions;
+mod skills;
 mod tools;
 mod uncompress;
 
@@ -51,6 +52,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     uncompress::ROW,
     replay::ROW,
     memory::ROW,
+    skills::ROW,
     config::ROW,
     model::ROW,
     auth::ROW,

@@ -50,6 +50,7 @@ pub(super) fn engine(
         source: source.unwrap_or_else(|| "cli".to_owned()),
         yolo: flags.yolo || is_on(env::HERMES_YOLO_MODE),
         ignore_rules: flags.ignore_rules || is_on(env::HERMES_IGNORE_RULES),
+        skills: flags.skills.clone(),
         interactive,
     };
     place.home.ensure()?;

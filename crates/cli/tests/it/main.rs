@@ -14,6 +14,7 @@ mod doctor;
 mod memory;
 mod program;
 mod sessions;
+mod skills;
 mod spending;
 mod turns;
 mod usage;

@@ -12,3 +12,4 @@ mod crash;
 mod memory;
 mod rig;
 mod sessions;
+mod skills;

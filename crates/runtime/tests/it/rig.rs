@@ -67,6 +67,7 @@ impl Rig {
             source: "cli".to_owned(),
             yolo: false,
             ignore_rules: false,
+            skills: Vec::new(),
             interactive,
         };
         Engine::open(loaded, options).unwrap()
