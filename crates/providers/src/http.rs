@@ -18,7 +18,8 @@ use talaria_types::{Completion, Delta, ModelIdentity, ModelRequest};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Broken, Call, read_answer, refusal, silence};
+use crate::answer::{Answer, Broken, Call, read_answer, refusal, silence};
+use crate::debug::Exchange;
 use crate::endpoint::{self, Endpoint};
 use crate::failure::{self, Context};
 use crate::images::ImageFolder;
@@ -157,15 +158,42 @@ impl HttpProvider {
         call: &Call<'_>,
     ) -> Result<Completion, Broken> {
         let prepared = self.prepare(encoded, credential)?;
-        let response = match tokio::time::timeout(call.patience, prepared.send()).await {
-            Err(_) => return Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
-            Ok(Err(error)) => return Err(failure::of_transport(Phase::Connect, error)),
-            Ok(Ok(response)) => response,
+        let exchange = self.written_down(&prepared, credential);
+        let sent = match tokio::time::timeout(call.patience, prepared.send()).await {
+            Err(_) => Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
+            Ok(Err(error)) => Err(failure::of_transport(Phase::Connect, error)),
+            Ok(Ok(response)) => Ok(response),
         };
-        if !response.status().is_success() {
-            return Err(refusal(response).await);
+        if let Some(exchange) = &exchange {
+            match &sent {
+                Ok(response) => exchange.response(response.status().as_u16(), response.headers()),
+                Err(broken) => exchange.failed(&broken.text),
+            }
         }
-        read_answer(response, decoder, call).await
+        let answer = Answer {
+            response: sent?,
+            exchange: exchange.as_ref(),
+        };
+        if !answer.response.status().is_success() {
+            return Err(refusal(answer).await);
+        }
+        read_answer(answer, decoder, call).await
+    }
+
+    /// The record of a request, where calls are written down.
+    fn written_down(&self, prepared: &RequestBuilder, credential: &Credential) -> Option<Exchange<'_>> {
+        let log = self.endpoint.debug.as_deref()?;
+        let request = prepared.try_clone()?.build().ok()?;
+        let body = request
+            .body()
+            .and_then(reqwest::Body::as_bytes)
+            .unwrap_or_default();
+        Some(log.request(
+            request.url().as_str(),
+            request.headers(),
+            body,
+            credential.key.as_ref(),
+        ))
     }
 
     fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<RequestBuilder, Broken> {

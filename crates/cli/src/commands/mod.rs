@@ -12,6 +12,7 @@ mod insights;
 mod man;
 mod mock_llm;
 mod model;
+mod models;
 mod recall;
 mod replay;
 mod search;
@@ -51,6 +52,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     replay::ROW,
     config::ROW,
     model::ROW,
+    models::ROW,
     auth::ROW,
     tools::ROW,
     insights::ROW,

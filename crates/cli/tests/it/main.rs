@@ -11,6 +11,7 @@ mod config;
 mod conversation;
 mod database;
 mod doctor;
+mod models;
 mod program;
 mod sessions;
 mod spending;
