@@ -39,6 +39,7 @@ mod window;
 mod window_file;
 mod wire;
 
+pub use credentials::oauth::{BrowserLogin, DeviceLogin, LoginError, LoginRow, login_row};
 pub use credentials::{CredentialPool, Listed, NewCredential, PoolError, Strategy};
 pub use debug::HttpLog;
 pub use effort::{Effort, ParseEffortError};

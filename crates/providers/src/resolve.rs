@@ -94,7 +94,7 @@ pub enum ResolveError {
         also: &'static str,
     },
     /// One logs in to this provider in the browser.
-    #[error("not logged in to the provider {provider}: run `talaria auth add {provider}`")]
+    #[error("not logged in to the provider {provider}: run `talaria auth add {provider} --oauth`")]
     NotLoggedIn {
         /// Which provider.
         provider: String,
