@@ -20,6 +20,7 @@ use crate::address;
 use crate::catalogue::Catalogue;
 use crate::catalogue::providers::{self, LoginMethod, ProviderRow};
 use crate::credentials::{CredentialPool, Picked, Strategy};
+use crate::debug::HttpLog;
 use crate::effort::Effort;
 use crate::endpoint::Endpoint;
 
@@ -67,6 +68,8 @@ pub struct ProviderRequest {
     pub ca_bundle: Option<PathBuf>,
     /// `agent.reasoning_effort`.
     pub effort: Option<Effort>,
+    /// Where calls are written down, when they are.
+    pub debug: Option<Arc<HttpLog>>,
     /// What is known about models; the shipped catalogue when absent.
     pub catalogue: Option<Arc<Catalogue>>,
 }
@@ -91,7 +94,7 @@ pub enum ResolveError {
         also: &'static str,
     },
     /// One logs in to this provider in the browser.
-    #[error("not logged in to the provider {provider}: run `talaria auth add {provider}`")]
+    #[error("not logged in to the provider {provider}: run `talaria auth add {provider} --oauth`")]
     NotLoggedIn {
         /// Which provider.
         provider: String,
@@ -196,6 +199,7 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
         images: request.images.clone(),
         ca_bundle: request.ca_bundle.clone(),
         effort: request.effort,
+        debug: request.debug.clone(),
         catalogue: request.catalogue.clone().unwrap_or_else(Catalogue::shipped),
     })
 }

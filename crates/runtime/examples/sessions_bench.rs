@@ -66,6 +66,7 @@ fn main() {
     );
     drop(handles);
     model.kill().unwrap();
+    model.wait().unwrap();
 }
 
 async fn open_all(home: &TempHome) -> Vec<SessionHandle> {
@@ -76,6 +77,7 @@ async fn open_all(home: &TempHome) -> Vec<SessionHandle> {
         yolo: false,
         ignore_rules: false,
         interactive: false,
+        skills: Vec::new(),
     };
     let engine = Engine::open(loaded, options).unwrap();
     let mut handles = Vec::with_capacity(SESSIONS);

@@ -130,8 +130,10 @@ impl Engine {
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
-        let (chain, mut warnings) = setup::chain(&loaded)?;
-        let auxiliary = setup::auxiliary(&loaded, &mut warnings);
+        let (base, mut warnings) = setup::base(&loaded);
+        let (chain, left_out) = setup::chain(&loaded, &base)?;
+        warnings.extend(left_out);
+        let auxiliary = setup::auxiliary(&loaded, &base, &mut warnings);
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod driver;
+mod oauth;
 mod server;
 mod windows;
