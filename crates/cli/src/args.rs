@@ -77,6 +77,10 @@ pub(crate) struct TurnFlags {
     #[arg(short, long, value_name = "TOOLSETS", value_delimiter = ',')]
     pub(crate) toolsets: Vec<String>,
 
+    /// Skills that stand in the prompt, separated by commas.
+    #[arg(short, long, value_name = "SKILLS", value_delimiter = ',')]
+    pub(crate) skills: Vec<String>,
+
     /// Attach an image to the prompt.
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
@@ -141,6 +145,7 @@ impl TurnFlags {
             provider: self.provider.or(before.provider),
             base_url: self.base_url.or(before.base_url),
             toolsets: list(self.toolsets, before.toolsets),
+            skills: list(self.skills, before.skills),
             image: if self.image.is_empty() {
                 before.image
             } else {

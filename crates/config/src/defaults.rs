@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AgentConfig, ApprovalsConfig, CompressionConfig, Config, DisplayConfig, GuardrailsConfig, LoggingConfig,
-    MemoryConfig, PromptCachingConfig, SecurityConfig, SessionsConfig, SkillsConfig, TerminalConfig,
+    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CuratorConfig, DisplayConfig, GoalsConfig,
+    GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionResetConfig,
+    SessionsConfig, SkillsConfig, TerminalConfig,
 };
 
 impl Default for Config {
@@ -23,6 +24,7 @@ impl Default for Config {
             prompt_caching: PromptCachingConfig::default(),
             memory: MemoryConfig::default(),
             skills: SkillsConfig::default(),
+            curator: CuratorConfig::default(),
             terminal: TerminalConfig::default(),
             approvals: ApprovalsConfig::default(),
             command_allowlist: Vec::new(),
@@ -31,6 +33,8 @@ impl Default for Config {
             display: DisplayConfig::default(),
             security: SecurityConfig::default(),
             sessions: SessionsConfig::default(),
+            session_reset: SessionResetConfig::default(),
+            goals: GoalsConfig::default(),
             logging: LoggingConfig::default(),
             file_read_max_chars: 100_000,
             context_file_max_chars: None,
@@ -103,6 +107,18 @@ impl Default for SkillsConfig {
     }
 }
 
+impl Default for CuratorConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            interval_hours: 168,
+            stale_after_days: 30,
+            archive_after_days: 90,
+            backup_keep: 5,
+        }
+    }
+}
+
 impl Default for TerminalConfig {
     fn default() -> Self {
         Self {
@@ -160,6 +176,23 @@ impl Default for SessionsConfig {
             auto_prune: false,
             retention_days: 90,
         }
+    }
+}
+
+impl Default for SessionResetConfig {
+    fn default() -> Self {
+        Self {
+            // Who types `-c` wants that conversation; chat platforms are another matter.
+            mode: "none".to_owned(),
+            at_hour: 4,
+            idle_minutes: 1_440,
+        }
+    }
+}
+
+impl Default for GoalsConfig {
+    fn default() -> Self {
+        Self { max_turns: 20 }
     }
 }
 

@@ -215,6 +215,20 @@ pub(crate) static KEYS: &[Key] = &[
     key("skills.write_approval", |c| {
         Slot::Bool(&mut c.skills.write_approval)
     }),
+    key("curator.enabled", |c| Slot::Bool(&mut c.curator.enabled)),
+    key("curator.interval_hours", |c| {
+        Slot::U64(&mut c.curator.interval_hours)
+    })
+    .least(1),
+    key("curator.stale_after_days", |c| {
+        Slot::U64(&mut c.curator.stale_after_days)
+    })
+    .least(1),
+    key("curator.archive_after_days", |c| {
+        Slot::U64(&mut c.curator.archive_after_days)
+    })
+    .least(1),
+    key("curator.backup.keep", |c| Slot::Usize(&mut c.curator.backup_keep)),
     // A sandbox that is not built must not silently become the person's own machine.
     key("terminal.backend", |c| Slot::Text(&mut c.terminal.backend))
         .rule(Rule::OneOf(&["local"]))
@@ -278,6 +292,16 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::U64(&mut c.sessions.retention_days)
     })
     .least(1),
+    key("session_reset.mode", |c| Slot::Text(&mut c.session_reset.mode))
+        .rule(Rule::OneOf(&["none", "idle", "daily", "both"])),
+    key("session_reset.at_hour", |c| {
+        Slot::U32(&mut c.session_reset.at_hour)
+    }),
+    key("session_reset.idle_minutes", |c| {
+        Slot::U64(&mut c.session_reset.idle_minutes)
+    })
+    .least(1),
+    key("goals.max_turns", |c| Slot::U32(&mut c.goals.max_turns)).least(1),
     key("logging.level", |c| Slot::Text(&mut c.logging.level)).rule(Rule::OneOf(LEVELS)),
     key("logging.max_size_mb", |c| Slot::U64(&mut c.logging.max_size_mb)).least(1),
     key("logging.backup_count", |c| Slot::U32(&mut c.logging.backup_count)),
@@ -290,6 +314,7 @@ pub(crate) static KEYS: &[Key] = &[
     .least(1)
     .project(Project::Set),
     key("timezone", |c| Slot::Text(&mut c.timezone))
+        .rule(Rule::Zone)
         .project(Project::Set)
         .variable(env::HERMES_TIMEZONE),
     key("toolsets", |c| Slot::Texts(&mut c.toolsets)).also(&["platform_toolsets.cli"]),

@@ -244,7 +244,10 @@ impl HttpProvider {
         if !answer.response.status().is_success() {
             return Err(refusal(answer).await);
         }
-        read_answer(answer, decoder, call).await
+        let answer = read_answer(answer, decoder, call).await;
+        // The connection is free for the next call once its own task has seen the end of this one.
+        tokio::task::yield_now().await;
+        answer
     }
 
     /// The record of a request, where calls are written down.

@@ -45,12 +45,16 @@ impl Session {
             .await;
         self.sink.enter(self.id.clone(), turn);
         let unheard = self.inbox.take_steer();
+        let goes_on = self.pursue(&result, &cancel).await;
         self.inbox.end_turn();
-        let completed = result.completed;
+        self.hear(unheard, result.completed);
+        // What the person said comes before what the goal asks for.
+        if let Some(text) = goes_on.filter(|_| !self.inbox.goes_on()) {
+            self.inbox.ask_next(text);
+        }
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
-        self.hear(unheard, completed);
     }
 
     /// Guidance that no tool result carried to the model: the next prompt after a turn

@@ -8,6 +8,8 @@ use std::time::Duration;
 use talaria_config::Loaded;
 use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
+use talaria_memory::Origin;
+use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
 use talaria_tools::{Executor, Registry, ToolSession, erase};
@@ -15,15 +17,21 @@ use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
 use crate::bill::Bill;
+use crate::boundary::Boundary;
+use crate::curated::Curated;
 use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
+use crate::memory_tool::MemoryTool;
 use crate::models::{Model, Models};
 use crate::recall::Recall;
 use crate::record::Digester;
+use crate::reset::{self, ResetReason};
 use crate::session::Session;
 use crate::session_search::SessionSearch;
-use crate::{SessionHandle, actor, clock, setup};
+use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
+use crate::skill_turns;
+use crate::{SessionHandle, actor, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -36,6 +44,8 @@ pub struct EngineOptions {
     pub yolo: bool,
     /// Leave project context files and memory out (`--ignore-rules`).
     pub ignore_rules: bool,
+    /// Skills that stand in the prompt of every session (`-s`).
+    pub skills: Vec<String>,
     /// There is a person who can be asked.
     pub interactive: bool,
 }
@@ -52,6 +62,12 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
+    /// The zone of the dates that the model reads.
+    pub(crate) zone: jiff::tz::TimeZone,
+    /// The curated memory, unless it is switched off.
+    pub(crate) curated: Option<Arc<Curated>>,
+    /// The skills.
+    pub(crate) library: Arc<Library>,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -67,7 +83,8 @@ impl Shared {
     /// How long a side task may take.
     pub(crate) fn auxiliary_timeout(&self, task: Task) -> Duration {
         let config = self.loaded.config.auxiliary.get(task.as_str());
-        Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(120))
+        let usual = if task == Task::GoalJudge { 60 } else { 120 };
+        Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(usual))
     }
 }
 
@@ -120,12 +137,37 @@ impl Engine {
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        match housekeeping::prune(&*store, &loaded.config.sessions, clock::now()) {
+            Ok(0) => {}
+            Ok(erased) => tracing::info!(erased, "sessions that were not used for long were erased"),
+            // A turn does not wait for order.
+            Err(error) => tracing::warn!(%error, "old sessions were not erased"),
+        }
         let mut registry = Registry::builtin();
         registry.add("recall", erase(Recall { store: store.clone() }));
         registry.add("session_search", erase(SessionSearch { store: store.clone() }));
+        let curated = Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new);
+        if let Some(curated) = &curated {
+            let tool = MemoryTool {
+                curated: curated.clone(),
+                store: store.clone(),
+                origin: Origin::Foreground,
+            };
+            registry.add("memory", erase(tool));
+        }
+        let library = Arc::new(Library::new(setup::skill_roots(&loaded, &options)));
+        skill_turns::preloaded(&library, &options.skills, "")
+            .map_err(|error| EngineError::Usage(format!("--skills: {error}")))?;
+        let bench = Bench::of_turns(library.clone(), loaded.config.skills.write_approval);
+        registry.add("skills", erase(SkillsList(bench.clone())));
+        registry.add("skills", erase(SkillView(bench.clone())));
+        registry.add("skills", erase(SkillManage(bench)));
         let shared = Shared {
+            zone: clock::zone(&loaded.config.timezone),
             loaded,
             options,
+            curated,
+            library,
             store,
             registry: Arc::new(registry),
             chain,
@@ -147,7 +189,12 @@ impl Engine {
     /// # Errors
     /// When the session is unknown, or the store cannot be used.
     pub async fn session(&self, open: Open) -> Result<SessionHandle, EngineError> {
-        let found = self.find(&open)?;
+        let mut found = self.find(&open)?;
+        let expired = match (&open, &found) {
+            (Open::Newest, Some(newest)) => self.expired(newest)?,
+            (Open::Newest | Open::New | Open::Resume { .. }, _) => None,
+        };
+        let left = expired.and_then(|reason| Some((found.take()?, reason)));
         let id = found.clone().unwrap_or_else(clock::fresh_session_id);
         let (sink, events) = Sink::new(id.clone());
         let inbox = Arc::new(Inbox::default());
@@ -155,6 +202,15 @@ impl Engine {
         if let Some(found) = found {
             session.open(&found)?;
             session.exact = matches!(open, Open::Resume { exact: true, .. });
+        }
+        if let Some((old, reason)) = left {
+            let boundary = Boundary::Reset(reason);
+            let ended = boundary.end_reason().unwrap_or_default();
+            self.shared.store.end_session(&old, ended, clock::now())?;
+            session.arrived(&old, boundary);
+            session.sink.status(format!(
+                "{old} has ended (session_reset: {ended}); this is a new session, -r {old} goes on with the old one"
+            ));
         }
         let store = self.shared.store.warnings();
         for warning in self
@@ -169,11 +225,25 @@ impl Engine {
         }
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
-        let handle = SessionHandle::new(ops, events, session.id.clone());
+        let handle = SessionHandle::new(ops, events, session.id.clone(), inbox.clone());
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
+        self.curate();
         tokio::spawn(actor::run(session, queue));
         Ok(handle)
+    }
+
+    /// Puts away skills that nobody uses, when it is time to; beside everything else.
+    fn curate(&self) {
+        let shared = self.shared.clone();
+        let settings = setup::curator_settings(&shared.loaded.config.curator);
+        tokio::task::spawn_blocking(
+            move || match shared.library.curate_if_due(clock::now(), &settings) {
+                Ok(Some(curated)) => tracing::info!(moved = curated.transitions.len(), "skills were curated"),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "the skills could not be curated"),
+            },
+        );
     }
 
     /// The session that is meant; nothing for a new one.
@@ -192,6 +262,20 @@ impl Engine {
                 )),
             },
         }
+    }
+
+    /// Why a conversation is too old to be gone on with, by the reset policy.
+    fn expired(&self, id: &SessionId) -> Result<Option<ResetReason>, EngineError> {
+        let config = &self.shared.loaded.config;
+        if config.session_reset.mode == "none" {
+            return Ok(None);
+        }
+        let store = &self.shared.store;
+        let newest = store.live(id)?.last().map(|row| row.timestamp);
+        let started = store.session(id)?.map(|row| row.started_at);
+        let zone = clock::zone(&config.timezone);
+        let last = newest.or(started);
+        Ok(last.and_then(|last| reset::due(&config.session_reset, last, clock::now(), &zone)))
     }
 
     /// A session without a past.

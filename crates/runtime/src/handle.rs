@@ -1,7 +1,11 @@
 //! What a face holds of a session.
 
+use std::sync::Arc;
+
 use talaria_types::{Envelope, Op, SessionId};
 use tokio::sync::mpsc;
+
+use crate::inbox::Inbox;
 
 /// A session's events, in order; ends when the actor does.
 pub type Events = mpsc::UnboundedReceiver<Envelope>;
@@ -11,14 +15,21 @@ pub struct SessionHandle {
     ops: mpsc::UnboundedSender<Op>,
     events: Option<Events>,
     id: SessionId,
+    inbox: Arc<Inbox>,
 }
 
 impl SessionHandle {
-    pub(crate) fn new(ops: mpsc::UnboundedSender<Op>, events: Events, id: SessionId) -> Self {
+    pub(crate) fn new(
+        ops: mpsc::UnboundedSender<Op>,
+        events: Events,
+        id: SessionId,
+        inbox: Arc<Inbox>,
+    ) -> Self {
         Self {
             ops,
             events: Some(events),
             id,
+            inbox,
         }
     }
 
@@ -30,6 +41,12 @@ impl SessionHandle {
     /// The events; there is one listener, the first to ask.
     pub fn events(&mut self) -> Option<Events> {
         self.events.take()
+    }
+
+    /// Whether a turn runs or is queued. When a turn's last event has come, this says
+    /// whether the session goes on by itself (a standing goal, guidance nobody heard).
+    pub fn goes_on(&self) -> bool {
+        self.inbox.goes_on()
     }
 
     /// The id it was opened under (a compression moves it; the events say so).

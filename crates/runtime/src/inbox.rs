@@ -38,6 +38,11 @@ impl Inbox {
         inner.turn = CancellationToken::new();
     }
 
+    /// Whether another turn is queued or runs.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.lock().turns > 0
+    }
+
     /// Where prompts of the session itself go.
     pub(crate) fn work_into(&self, work: mpsc::UnboundedSender<Op>) {
         self.lock().work = Some(work);
@@ -54,7 +59,7 @@ impl Inbox {
 
     /// A prompt has arrived. An interrupt from now on is meant for its turn; one
     /// that came while nothing ran was meant for nothing.
-    fn expect_turn(&self) {
+    pub(crate) fn expect_turn(&self) {
         let mut inner = self.lock();
         if inner.turns == 0 {
             inner.turn = CancellationToken::new();

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_config::{AuxiliaryConfig, FallbackConfig, Loaded, env};
+use talaria_config::{AuxiliaryConfig, CuratorConfig, FallbackConfig, Loaded, env};
 use talaria_providers::{CredentialPool, Endpoint, HttpLog, ProviderRequest, ResolveError, connect, resolve};
+use talaria_skills::{CuratorSettings, Roots};
 use talaria_tools::{ToolSettings, approval};
 use talaria_types::{ModelIdentity, Task};
 
-use crate::EngineError;
 use crate::engine::Shared;
 use crate::models::Model;
+use crate::{EngineError, EngineOptions};
 
 /// The models of the configuration: the chosen one, then the fallbacks, and
 /// what the person should know about fallbacks that cannot be used.
@@ -44,7 +45,7 @@ pub(crate) fn auxiliary(
 ) -> BTreeMap<Task, Arc<Model>> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
     let mut models = BTreeMap::new();
-    for task in [Task::Compression] {
+    for task in [Task::Compression, Task::GoalJudge] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
         };
@@ -325,7 +326,44 @@ pub(crate) fn tool_settings(shared: &Shared, session_id: &str, window: u64) -> T
         allowlist: config.command_allowlist.clone(),
         read_max_chars: config.file_read_max_chars,
         hard_stop: config.tool_loop_guardrails.hard_stop_enabled,
+        loop_warnings: config.tool_loop_guardrails.warnings_enabled,
         window,
         secret_env: shared.loaded.secrets.keys().cloned().collect(),
+    }
+}
+
+/// Where skills are looked for.
+pub(crate) fn skill_roots(loaded: &Loaded, options: &EngineOptions) -> Roots {
+    // What came with a repository is one of its rules.
+    let project = (!options.ignore_rules).then(|| options.cwd.clone());
+    roots_of_skills(loaded, project)
+}
+
+/// The same for a face, which knows its folder.
+pub fn roots_of_skills(loaded: &Loaded, project: Option<PathBuf>) -> Roots {
+    let environment = env::Environment::of_process();
+    let person = environment.get(env::USER_HOME).map(PathBuf::from);
+    let home = loaded.home.root();
+    let external = loaded.config.skills.external_dirs.iter().map(|folder| {
+        // A relative folder is seen from the home.
+        home.join(talaria_config::expand_tilde(folder, &environment))
+    });
+    Roots {
+        home: home.to_owned(),
+        project,
+        person,
+        external: external.collect(),
+        disabled: loaded.config.skills.disabled.clone(),
+    }
+}
+
+/// When the curator puts skills away.
+pub fn curator_settings(config: &CuratorConfig) -> CuratorSettings {
+    CuratorSettings {
+        enabled: config.enabled,
+        interval_hours: config.interval_hours,
+        stale_after_days: config.stale_after_days,
+        archive_after_days: config.archive_after_days,
+        keep: config.backup_keep,
     }
 }

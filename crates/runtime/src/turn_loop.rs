@@ -5,7 +5,9 @@ use std::time::Duration;
 use talaria_recovery::{ErrorKind, Failure, Phase, Situation, Symptom};
 use talaria_store::StoreError;
 use talaria_turn::{CallModel, Compact, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
-use talaria_types::{Completion, Delta, Event, FinishReason, ModelRequest, Question, Task, Trigger, TurnId};
+use talaria_types::{
+    Completion, Delta, Event, FinishReason, ModelRequest, Question, Role, Task, Trigger, TurnId,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
@@ -16,6 +18,9 @@ use crate::session::Session;
 
 /// The longest a turn waits in all, before it gives up on a provider.
 const PATIENCE_MS: u64 = 15 * 60 * 1000;
+
+/// How long the answer that makes calls may wait for the first result, to be written with it.
+const ANSWER_WAITS: Duration = Duration::from_millis(20);
 
 /// The answer that lets a turn go beyond its budget.
 const GO_ON: &str = "go on";
@@ -86,6 +91,11 @@ impl<'a> Drive<'a> {
     fn write(&mut self, step: &mut Step) -> Result<(), StoreError> {
         let unsaved = step.unsaved();
         if unsaved.is_empty() {
+            return Ok(());
+        }
+        let is_answer = unsaved.iter().all(|message| message.role == Role::Assistant);
+        if is_answer && matches!(step, Step::RunTools(_)) {
+            // The host writes it: with the first result, or before a call that does more than read.
             return Ok(());
         }
         let ids = self
@@ -254,7 +264,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    async fn run_tools(&mut self, run: RunTools) -> Result<Step, StoreError> {
+    async fn run_tools(&mut self, mut run: RunTools) -> Result<Step, StoreError> {
         let config = self.session.config();
         let parts = HostParts {
             store: self.session.store(),
@@ -267,13 +277,21 @@ impl<'a> Drive<'a> {
             approval_timeout: Duration::from_secs(config.approvals.timeout),
             question_timeout: Duration::from_secs(config.agent.clarify_timeout),
         };
-        let host = TurnHost::new(parts, run.calls());
-        let batch = self
-            .session
-            .executor()
-            .run_all(run.calls(), &host, &self.cancel)
-            .await;
-        let rows = host.into_rows(&batch.results)?;
+        let host = TurnHost::new(parts, run.unsaved(), run.calls());
+        let batch = {
+            let work = self.session.executor().run_all(run.calls(), &host, &self.cancel);
+            tokio::pin!(work);
+            tokio::select! {
+                biased;
+                batch = &mut work => batch,
+                () = tokio::time::sleep(ANSWER_WAITS) => {
+                    host.write_answer()?;
+                    work.await
+                }
+            }
+        };
+        let (answer, rows) = host.into_rows(&batch.results)?;
+        run.saved(&answer);
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
             rows,

@@ -15,7 +15,10 @@ use crate::{
 ///
 /// Calls block, for microseconds as a rule and for seconds while another
 /// process writes; an async caller moves them to a blocking thread. What a call
-/// has returned `Ok` for is on the disk.
+/// has returned `Ok` for survives this process and stays in the order of the calls.
+/// Words and deeds are on the disk by then, and with them all that was written
+/// before; what only counts or notes (usage, values of `state_meta`, records,
+/// leases, a session without messages) is a moment later.
 pub trait SessionStore: Send + Sync {
     // Sessions
 
@@ -61,6 +64,15 @@ pub trait SessionStore: Send + Sync {
     /// Appends rows in one transaction and gives their ids.
     fn append(&self, session: &SessionId, messages: &[Arc<Message>], at: Timestamp)
     -> Result<Vec<MessageId>>;
+    /// Appends rows that could be had again without harm and stand in no journal: the result of a read, or an answer
+    /// on whose word nothing was done yet. They survive the death of this program at once, and a power cut a moment later or from the next
+    /// other write on. Their order among all rows is that of the calls.
+    fn append_repeatable(
+        &self,
+        session: &SessionId,
+        messages: &[Arc<Message>],
+        at: Timestamp,
+    ) -> Result<Vec<MessageId>>;
     /// The live messages of a session, oldest first: what the next request starts from.
     fn live(&self, session: &SessionId) -> Result<Vec<StoredMessage>>;
     /// Every message of one session, hidden and rewound ones included.

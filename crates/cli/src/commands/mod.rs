@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod insights;
 mod man;
+mod memory;
 mod mock_llm;
 mod model;
 mod models;
@@ -17,6 +18,7 @@ mod recall;
 mod replay;
 mod search;
 mod sessions;
+mod skills;
 mod tools;
 mod uncompress;
 
@@ -50,6 +52,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     compress::ROW,
     uncompress::ROW,
     replay::ROW,
+    memory::ROW,
+    skills::ROW,
     config::ROW,
     model::ROW,
     models::ROW,

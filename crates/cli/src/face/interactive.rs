@@ -32,16 +32,19 @@ const OWN: [(&str, &str); 3] = [
     ("stop", "while a turn runs: stop it (also Ctrl+C)"),
 ];
 /// Commands of the engine, for completion; `/help` has the whole list.
-const ENGINES: [&str; 10] = [
+const ENGINES: [&str; 13] = [
     "help",
     "new",
     "resume",
     "branch",
     "title",
+    "goal",
+    "context",
     "compress",
     "uncompress",
     "undo",
     "retry",
+    "memory",
     "status",
 ];
 
@@ -93,19 +96,24 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     fn run(&mut self, place: &Place, engine: &Engine, flags: &TurnFlags, resumed: bool) -> Outcome {
-        let over = departure::watch(self.runtime)?;
-        let mut editor = editor(place).with_break_signal(over.clone());
+        let departure = departure::watch(self.runtime)?;
+        let mut editor = editor(place).with_break_signal(departure.over.clone());
         self.greet(engine, resumed);
         let mut images = flags.image.clone();
         let mut warned = false;
         loop {
             // The editor may have taken the flag's word already; a turn that ran meanwhile has not.
-            if over.load(Ordering::Relaxed) {
+            if departure.over.load(Ordering::Relaxed) {
                 return Ok(INTERRUPTED);
             }
             let typed = match self.later.pop_front() {
                 Some(command) => Ok(Signal::Success(command)),
-                None => editor.read_line(&Question),
+                None => {
+                    departure.at_prompt.store(true, Ordering::Relaxed);
+                    let typed = editor.read_line(&Question);
+                    departure.at_prompt.store(false, Ordering::Relaxed);
+                    typed
+                }
             };
             match typed {
                 Ok(Signal::Success(line)) => {
@@ -169,25 +177,37 @@ impl Talk<'_> {
     /// Runs a turn; an exit code when the person leaves.
     fn turn(&mut self, content: Content) -> Option<u8> {
         self.turns += 1;
-        let end = self.ask(Op::Prompt { content });
-        self.settle(end)
+        let end = self.ask(Some(Op::Prompt { content }));
+        self.settle(end).or_else(|| self.follow())
+    }
+
+    /// Stays with a session that goes on by itself.
+    fn follow(&mut self) -> Option<u8> {
+        while self.session.goes_on() {
+            self.turns += 1;
+            let end = self.ask(None);
+            if let Some(code) = self.settle(end) {
+                return Some(code);
+            }
+        }
+        None
     }
 
     fn command(&mut self, line: &str) -> Option<u8> {
         let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let end = self.ask(Op::Command {
+        let end = self.ask(Some(Op::Command {
             name: name.to_owned(),
             args: args.trim().to_owned(),
-        });
+        }));
         if matches!(name, "help" | "commands") {
             for (name, help) in OWN {
                 output::note(&format!("  /{name:<18} {help}"));
             }
         }
-        self.settle(end)
+        self.settle(end).or_else(|| self.follow())
     }
 
-    fn ask(&mut self, op: Op) -> End {
+    fn ask(&mut self, op: Option<Op>) -> End {
         let mut keyboard = Keyboard::open();
         let turn = Turn {
             session: &self.session,
@@ -237,8 +257,8 @@ impl Talk<'_> {
         if self.turns > 0 && super::is_stored(engine, &id) {
             let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
             output::note(&format!(
-                "{} turns in {minutes}; go on with: talaria -r {}",
-                self.turns, id
+                "{} in {minutes}; go on with: talaria -r {id}",
+                crate::text::count(self.turns, "turn")
             ));
         }
     }

@@ -27,9 +27,9 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
     let open = opening::session(flags)?;
     let (engine, loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
     let content = opening::content(place, asked.prompt, &flags.image)?;
-    let runtime = opening::runtime()?;
+    let runtime = opening::runtime_for_one_turn()?;
+    let mut signals = Signals::apart()?;
     let outcome = runtime.block_on(async {
-        let mut signals = Signals::listen()?;
         let opened = tokio::select! {
             opened = engine.session(open) => opened?,
             () = signals.next() => return Err(interrupted()),
@@ -111,7 +111,7 @@ impl Show {
             later: None,
             leaving: true,
         };
-        let end = turn.run(op).await;
+        let end = turn.run(Some(op)).await;
         farewell(session, &mut events, self).await;
         Ok(end)
     }

@@ -2,10 +2,14 @@
 
 mod branch;
 mod compress;
+mod context;
+mod goal;
 mod help;
+mod memory;
 mod new;
 mod resume;
 mod retry;
+mod skills;
 mod status;
 mod title;
 mod uncompress;
@@ -14,6 +18,7 @@ mod undo;
 use futures_util::future::BoxFuture;
 
 use crate::session::Session;
+use crate::skill_turns;
 
 /// One slash command.
 pub(crate) struct Command {
@@ -36,6 +41,12 @@ pub(crate) enum CommandError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] talaria_store::StoreError),
+    /// The memory could not be changed.
+    #[error(transparent)]
+    Memory(#[from] talaria_memory::MemoryError),
+    /// A skill could not be changed.
+    #[error(transparent)]
+    Skill(#[from] talaria_skills::SkillError),
 }
 
 /// Every command of the engine, as help lists them. Faces have a few of their own.
@@ -45,10 +56,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     resume::COMMAND,
     branch::COMMAND,
     title::COMMAND,
+    goal::COMMAND,
+    context::COMMAND,
     compress::COMMAND,
     uncompress::COMMAND,
     undo::COMMAND,
     retry::COMMAND,
+    memory::COMMAND,
+    skills::COMMAND,
     status::COMMAND,
 ];
 
@@ -56,6 +71,13 @@ pub(crate) const COMMANDS: &[Command] = &[
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
     let known = COMMANDS.iter().find(|command| command.names.contains(&name));
     let Some(command) = known else {
+        let library = session.shared.library.clone();
+        if let Some(text) = skill_turns::invoked(&library, name, args, session.id.as_str()) {
+            session.inbox.expect_turn();
+            session.turn(text.into()).await;
+            session.sink.status(String::new());
+            return;
+        }
         session
             .sink
             .warn(format!("there is no command /{name}; /help lists them"));

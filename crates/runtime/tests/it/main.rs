@@ -7,6 +7,9 @@
 )]
 
 mod arrows;
+mod compression;
 mod crash;
+mod memory;
 mod rig;
 mod sessions;
+mod skills;

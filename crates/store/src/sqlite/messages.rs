@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde_json::Value;
 use talaria_types::{Content, Message, MessageId, Reasoning, Role, SessionId, StoredMessage, Timestamp};
 
-use super::{calls, content, lineage, row, sessions, undo};
+use super::{calls, content, journal, lineage, row, sessions, undo};
 use crate::Result;
 
 /// Seconds between the rows that one transaction copies, so that their times keep their order.
@@ -53,6 +54,9 @@ fn encode(message: &Message, folder: &Path) -> Result<EncodedRow> {
     })
 }
 
+/// Rows of one statement at most. Each statement makes the search index write what it has gathered.
+const TOGETHER: usize = 8;
+
 /// Appends rows and counts them on the session.
 pub(crate) fn append(
     connection: &Connection,
@@ -60,10 +64,13 @@ pub(crate) fn append(
     rows: &[EncodedRow],
     at: Timestamp,
 ) -> Result<Vec<MessageId>> {
-    let ids = rows
-        .iter()
-        .map(|row| insert(connection, session, row, at))
-        .collect::<Result<Vec<_>>>()?;
+    let mut ids = Vec::with_capacity(rows.len());
+    for together in rows.chunks(TOGETHER) {
+        ids.extend(insert(connection, session, together, at)?);
+    }
+    for (row, id) in rows.iter().zip(&ids) {
+        insert_beside(connection, session, *id, row)?;
+    }
     let calls: usize = rows.iter().map(|row| row.calls).sum();
     let counted = connection
         .prepare_cached(
@@ -82,69 +89,111 @@ pub(crate) fn append(
     }
 }
 
+/// What [`append`] does, and the calls whose results these are need the journal no more.
+pub(crate) fn append_and_settle(
+    connection: &Connection,
+    session: &SessionId,
+    rows: &[EncodedRow],
+    at: Timestamp,
+) -> Result<Vec<MessageId>> {
+    let ids = append(connection, session, rows, at)?;
+    for (row, id) in rows.iter().zip(&ids) {
+        if let (Some(call), "tool") = (&row.tool_call_id, row.role) {
+            journal::settle(connection, session, call, *id)?;
+        }
+    }
+    Ok(ids)
+}
+
+/// Columns of a row that differ from row to row; the session and the time are the first two values of the statement.
+const VALUES: usize = 12;
+
 fn insert(
     connection: &Connection,
     session: &SessionId,
-    row: &EncodedRow,
+    rows: &[EncodedRow],
     at: Timestamp,
-) -> Result<MessageId> {
-    let json = |value: &Option<Value>| value.as_ref().map(Value::to_string);
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp, finish_reason,
-             reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items, observed,
-             active, compacted, api_content)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, 1, 0, ?14)",
-    )?;
-    let id = statement.insert(params![
-        session.as_str(),
-        row.role,
-        row.content,
-        row.tool_call_id,
-        row.tool_calls,
-        row.tool_name,
-        at.0,
-        row.finish_reason,
-        row.reasoning.text,
-        row.reasoning.content,
-        json(&row.reasoning.details),
-        json(&row.reasoning.response_items),
-        json(&row.reasoning.message_items),
-        row.sent_as,
-    ]);
-    let id = match id {
+) -> Result<Vec<MessageId>> {
+    let mut statement = connection.prepare_cached(&insertion(rows.len()))?;
+    statement.raw_bind_parameter(1, session.as_str())?;
+    statement.raw_bind_parameter(2, at.0)?;
+    for (index, row) in rows.iter().enumerate() {
+        let json = |value: &Option<Value>| value.as_ref().map(Value::to_string);
+        let (details, response, items) = (
+            json(&row.reasoning.details),
+            json(&row.reasoning.response_items),
+            json(&row.reasoning.message_items),
+        );
+        let values: [&dyn ToSql; VALUES] = [
+            &row.role,
+            &row.content,
+            &row.tool_call_id,
+            &row.tool_calls,
+            &row.tool_name,
+            &row.finish_reason,
+            &row.reasoning.text,
+            &row.reasoning.content,
+            &details,
+            &response,
+            &items,
+            &row.sent_as,
+        ];
+        for (place, value) in values.iter().enumerate() {
+            statement.raw_bind_parameter(3 + index * VALUES + place, *value)?;
+        }
+    }
+    match statement.raw_execute() {
         // Without its session the row has no place; say which one is missing.
         Err(rusqlite::Error::SqliteFailure(code, _))
             if code.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY =>
         {
             return Err(sessions::unknown(session));
         }
-        id => id?,
+        done => done?,
     };
-    insert_beside(connection, session, id, row)?;
-    Ok(MessageId(id))
+    // Nobody else writes meanwhile, so the ids of one statement are neighbours.
+    let last = connection.last_insert_rowid();
+    let first = last - i64::try_from(rows.len()).unwrap_or_default() + 1;
+    Ok((first..=last).map(MessageId).collect())
 }
 
-/// What a row has in own tables: its brief, its pictures, its call in the journal.
-fn insert_beside(connection: &Connection, session: &SessionId, id: i64, row: &EncodedRow) -> Result<()> {
+/// The statement that inserts so many rows.
+fn insertion(rows: usize) -> String {
+    let mut sql = String::from(
+        "INSERT INTO messages (session_id, timestamp, observed, active, compacted, role, content, tool_call_id,
+             tool_calls, tool_name, finish_reason, reasoning, reasoning_content, reasoning_details,
+             codex_reasoning_items, codex_message_items, api_content) VALUES ",
+    );
+    for row in 0..rows {
+        sql.push_str(if row == 0 {
+            "(?1, ?2, 0, 1, 0"
+        } else {
+            ", (?1, ?2, 0, 1, 0"
+        });
+        for place in 0..VALUES {
+            let _ = write!(sql, ", ?{}", 3 + row * VALUES + place);
+        }
+        sql.push(')');
+    }
+    sql
+}
+
+/// What a row has in own tables: its brief, its pictures.
+fn insert_beside(
+    connection: &Connection,
+    session: &SessionId,
+    id: MessageId,
+    row: &EncodedRow,
+) -> Result<()> {
     if let Some(brief) = &row.brief {
         connection
             .prepare_cached("INSERT INTO message_briefs (session_id, message_id, brief) VALUES (?1, ?2, ?3)")?
-            .execute(params![session.as_str(), id, brief])?;
+            .execute(params![session.as_str(), id.0, brief])?;
     }
     for digest in &row.images {
         connection
             .prepare_cached("INSERT OR IGNORE INTO message_images (digest, message_id) VALUES (?1, ?2)")?
-            .execute(params![digest, id])?;
-    }
-    if let (Some(call), "tool") = (&row.tool_call_id, row.role) {
-        // The result has its row now, so the journal need not keep it as well.
-        connection
-            .prepare_cached(
-                "UPDATE tool_journal SET message_id = ?1, result = NULL WHERE id = (
-                     SELECT id FROM tool_journal WHERE session_id = ?2 AND call_id = ?3 AND message_id IS NULL
-                     ORDER BY id LIMIT 1)",
-            )?
-            .execute(params![id, session.as_str(), call])?;
+            .execute(params![digest, id.0])?;
     }
     Ok(())
 }

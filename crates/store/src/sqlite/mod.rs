@@ -10,10 +10,12 @@ pub mod care;
 mod connection;
 mod content;
 mod erase;
+mod frozen;
 mod fts;
 mod gateway;
 mod insights;
 mod journal;
+mod later;
 mod lineage;
 mod messages;
 mod rotate;
@@ -23,15 +25,17 @@ mod search;
 mod sessions;
 mod titles;
 mod undo;
+mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use serde_json::Value;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
+use self::writer::Writer;
 use crate::{
     CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
     Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError,
@@ -42,11 +46,14 @@ use crate::{
 pub struct SqliteStore {
     path: PathBuf,
     images: PathBuf,
-    writer: Mutex<Connection>,
-    /// Opened when something is first read; a database in memory is read through the writer.
+    writer: Mutex<Writer>,
+    /// Opened when something is first read; a database in memory, or only to be read, has one connection.
     reader: OnceLock<Mutex<Connection>>,
-    in_memory: bool,
+    one_connection: bool,
+    /// What is read in place of a file that cannot be written.
+    _copy: Option<frozen::Copy>,
     warnings: Mutex<Vec<String>>,
+    later: later::LaterSync,
     /// The highest row in the index of pairs, as far as this process knows; below 0 when it does not.
     pairs_seen: AtomicI64,
 }
@@ -74,10 +81,39 @@ impl SqliteStore {
         Ok(Self {
             path: path.to_owned(),
             images: images.to_owned(),
-            writer: Mutex::new(writer),
+            writer: Mutex::new(Writer::new(writer)),
             reader: OnceLock::new(),
-            in_memory: false,
+            one_connection: false,
+            _copy: None,
             warnings: Mutex::new(warnings),
+            later: later::LaterSync::new(Some(path)),
+            pairs_seen: AtomicI64::new(-1),
+        })
+    }
+
+    /// Opens a database that cannot be written, to read it; what would change it is refused.
+    ///
+    /// One that an older version wrote must be brought up to date first, which this cannot.
+    pub fn open_to_read(path: &Path, images: &Path) -> Result<Self> {
+        let frozen::Frozen { connection, copy } = frozen::open(path)?;
+        if !schema::is_readable(&connection).map_err(|error| StoreError::from_sqlite(path, error))? {
+            return Err(StoreError::ReadOnly {
+                path: path.to_owned(),
+            });
+        }
+        let warning = format!(
+            "{} cannot be written; it is only read, as it is now",
+            path.display()
+        );
+        Ok(Self {
+            path: path.to_owned(),
+            images: images.to_owned(),
+            writer: Mutex::new(Writer::new(connection)),
+            reader: OnceLock::new(),
+            one_connection: true,
+            _copy: copy,
+            warnings: Mutex::new(vec![warning]),
+            later: later::LaterSync::new(None),
             pairs_seen: AtomicI64::new(-1),
         })
     }
@@ -89,10 +125,12 @@ impl SqliteStore {
         Ok(Self {
             path: PathBuf::from(":memory:"),
             images: images.to_owned(),
-            writer: Mutex::new(writer),
+            writer: Mutex::new(Writer::new(writer)),
             reader: OnceLock::new(),
-            in_memory: true,
+            one_connection: true,
+            _copy: None,
             warnings: Mutex::new(Vec::new()),
+            later: later::LaterSync::new(None),
             pairs_seen: AtomicI64::new(-1),
         })
     }
@@ -104,17 +142,21 @@ impl SqliteStore {
 
     /// The folder of the database; a database in memory has none.
     fn home(&self) -> Option<&Path> {
-        if self.in_memory { None } else { self.path.parent() }
+        if self.one_connection {
+            None
+        } else {
+            self.path.parent()
+        }
     }
 
     /// Reads with the connection that does not wait for writers.
     fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let connection = if self.in_memory {
-            lock(&self.writer)
+        let done = if self.one_connection {
+            body(lock(&self.writer).connection())
         } else {
-            self.reader()?
+            body(&*self.reader()?)
         };
-        body(&connection).map_err(|error| self.sorted(error))
+        done.map_err(|error| self.sorted(error))
     }
 
     fn reader(&self) -> Result<MutexGuard<'_, Connection>> {
@@ -131,15 +173,30 @@ impl SqliteStore {
     /// When a damaged search index refuses the rows, they are stored without it:
     /// `body` is then run a second time, from the start.
     fn write<T>(&self, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
-        let mut connection = lock(&self.writer);
-        let done = match transact(&mut connection, &body) {
+        let mut writer = lock(&self.writer);
+        writer.set_durable(true)?;
+        self.write_with(&writer, body)
+    }
+
+    /// The same, for what can be had again: it is on the disk a moment later.
+    fn write_soon<T>(&self, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
+        let mut writer = lock(&self.writer);
+        writer.set_durable(false)?;
+        let done = self.write_with(&writer, body);
+        self.later.soon();
+        done
+    }
+
+    fn write_with<T>(&self, writer: &Writer, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
+        let done = match writer.transact(&body) {
             Err(StoreError::Sqlite(error)) if fts::may_have_refused(&error) => {
                 // In one transaction: when the index was not the reason, it is not switched off either.
                 let without_index = |connection: &Connection| {
                     fts::silence(connection)?;
                     body(connection)
                 };
-                transact(&mut connection, &without_index)
+                writer
+                    .transact(&without_index)
                     .inspect(|_| {
                         tracing::warn!(%error, "the search index is damaged; rows are stored without it");
                         self.warn("the search index is damaged; messages are stored but cannot be found until `db repair`");
@@ -167,7 +224,7 @@ impl SqliteStore {
         const DUE: i64 = 512;
         let Some(MessageId(newest)) = newest else { return };
         if self.pairs_seen.load(Ordering::Relaxed) < 0 {
-            let seen = search::pairs::seen(&lock(&self.writer)).unwrap_or(*newest);
+            let seen = search::pairs::seen(lock(&self.writer).connection()).unwrap_or(*newest);
             self.pairs_seen.store(seen, Ordering::Relaxed);
         }
         if newest - self.pairs_seen.load(Ordering::Relaxed) >= DUE
@@ -226,16 +283,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn transact<T>(connection: &mut Connection, body: &impl Fn(&Connection) -> Result<T>) -> Result<T> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let done = body(&transaction)?;
-    transaction.commit()?;
-    Ok(done)
-}
-
 impl SessionStore for SqliteStore {
     fn create_session(&self, new: &NewSession) -> Result<()> {
-        self.write(|connection| sessions::create(connection, new))
+        self.write_soon(|connection| sessions::create(connection, new))
     }
 
     fn session(&self, id: &SessionId) -> Result<Option<SessionRow>> {
@@ -287,7 +337,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn add_usage(&self, id: &SessionId, usage: &UsageRow, at: Timestamp) -> Result<()> {
-        self.write(|connection| sessions::add_usage(connection, id, usage, at))
+        self.write_soon(|connection| sessions::add_usage(connection, id, usage, at))
     }
 
     fn totals(&self, id: &SessionId) -> Result<SessionTotals> {
@@ -313,7 +363,19 @@ impl SessionStore for SqliteStore {
         at: Timestamp,
     ) -> Result<Vec<MessageId>> {
         let rows = messages::encode_all(messages, &self.images)?;
-        let ids = self.write(|connection| messages::append(connection, session, &rows, at))?;
+        let ids = self.write(|connection| messages::append_and_settle(connection, session, &rows, at))?;
+        self.index_when_due(ids.last());
+        Ok(ids)
+    }
+
+    fn append_repeatable(
+        &self,
+        session: &SessionId,
+        messages: &[Arc<Message>],
+        at: Timestamp,
+    ) -> Result<Vec<MessageId>> {
+        let rows = messages::encode_all(messages, &self.images)?;
+        let ids = self.write_soon(|connection| messages::append(connection, session, &rows, at))?;
         self.index_when_due(ids.last());
         Ok(ids)
     }
@@ -384,7 +446,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn record(&self, records: &[TurnRecord], at: Timestamp) -> Result<()> {
-        self.write(|connection| journal::record(connection, records, at))
+        self.write_soon(|connection| journal::record(connection, records, at))
     }
 
     fn records(&self, session: &SessionId, turn: &TurnId) -> Result<Vec<RecordRow>> {
@@ -396,11 +458,11 @@ impl SessionStore for SqliteStore {
     }
 
     fn acquire_lease(&self, session: &SessionId, holder: &str, now: Timestamp) -> Result<LeaseOutcome> {
-        self.write(|connection| journal::acquire_lease(connection, session, holder, now))
+        self.write_soon(|connection| journal::acquire_lease(connection, session, holder, now))
     }
 
     fn release_lease(&self, session: &SessionId, holder: &str) -> Result<()> {
-        self.write(|connection| journal::release_lease(connection, session, holder))
+        self.write_soon(|connection| journal::release_lease(connection, session, holder))
     }
 
     fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>> {
@@ -445,7 +507,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn set_meta(&self, key: &str, value: Option<&str>) -> Result<()> {
-        self.write(|connection| sessions::set_meta(connection, key, value))
+        self.write_soon(|connection| sessions::set_meta(connection, key, value))
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -467,6 +529,7 @@ mod tests {
         let store = SqliteStore::open(&folder.path().join("state.db"), folder.path()).unwrap();
         let limit = |pages: i64| {
             lock(&store.writer)
+                .connection()
                 .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
                 .unwrap();
         };
@@ -485,6 +548,7 @@ mod tests {
         let store = SqliteStore::open_in_memory(folder.path()).unwrap();
         {
             let writer = lock(&store.writer);
+            let writer = writer.connection();
             writer
                 .execute(
                     "INSERT INTO sessions (id, source, started_at) VALUES ('s', 'cli', 1)",

@@ -43,7 +43,7 @@ pub(crate) fn rotate(
     }
     let pending = match pending {
         [] => Vec::new(),
-        rows => messages::append(connection, &rotation.session, rows, rotation.at)?,
+        rows => messages::append_and_settle(connection, &rotation.session, rows, rotation.at)?,
     };
     let before = live_rows(connection, &rotation.session)?;
     let (session, title) = match &rotation.child {

@@ -59,7 +59,10 @@ pub(super) fn config(place: &Place) -> Vec<Finding> {
             }]
         }
         Ok(loaded) if loaded.warnings.is_empty() => {
-            vec![Finding::ok(NAME, format!("{} values set", loaded.origins.len()))]
+            vec![Finding::ok(
+                NAME,
+                format!("{} set", crate::text::count(loaded.origins.len(), "value")),
+            )]
         }
         Ok(loaded) => loaded
             .warnings
@@ -98,7 +101,11 @@ pub(super) fn database(place: &Place) -> Vec<Finding> {
         Ok(report) if report.sound => {
             vec![Finding::ok(
                 NAME,
-                format!("{}: sound, {} messages", file.display(), report.messages),
+                format!(
+                    "{}: sound, {}",
+                    file.display(),
+                    crate::text::count(report.messages, "message")
+                ),
             )]
         }
         Ok(report) => vec![
