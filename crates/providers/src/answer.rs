@@ -7,10 +7,12 @@
 use std::time::{Duration, Instant};
 
 use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
 use talaria_llm::sse::{Event, Framer, Sniff, sniff};
 use talaria_recovery::{Phase, RawFailure, Transport};
 use talaria_types::{Completion, Delta};
 
+use crate::cloud::eventstream::{self, Unframer};
 use crate::debug::Exchange;
 use crate::failure::{self, BODY_LIMIT, Context};
 use crate::wire::{Decoder, WireError};
@@ -33,19 +35,49 @@ pub(crate) struct Call<'a> {
     pub(crate) patience: Duration,
 }
 
-/// What a server answers, and the record it goes into, where calls are written down.
+/// What a server answers, as the bytes of a stream or a document, and the record it goes into,
+/// where calls are written down.
 pub(crate) struct Answer<'a> {
     pub(crate) response: Response,
-    pub(crate) exchange: Option<&'a Exchange<'a>>,
+    exchange: Option<&'a Exchange<'a>>,
+    /// Takes the frames off, where a cloud puts its events into some.
+    unframer: Option<Unframer>,
 }
 
-impl Answer<'_> {
-    async fn chunk(&mut self) -> reqwest::Result<Option<bytes::Bytes>> {
-        let chunk = self.response.chunk().await?;
-        if let (Some(exchange), Some(bytes)) = (self.exchange, &chunk) {
-            exchange.chunk(bytes);
+impl<'a> Answer<'a> {
+    /// An answer that has begun.
+    pub(crate) fn new(response: Response, exchange: Option<&'a Exchange<'a>>) -> Self {
+        let content = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
+        let framed = content.is_some_and(|content| content.starts_with(eventstream::CONTENT_TYPE));
+        Self {
+            unframer: framed.then(Unframer::default),
+            response,
+            exchange,
         }
-        Ok(chunk)
+    }
+
+    async fn chunk(&mut self) -> reqwest::Result<Option<bytes::Bytes>> {
+        loop {
+            let chunk = self.response.chunk().await?;
+            let chunk = match (&mut self.unframer, chunk) {
+                (Some(unframer), Some(bytes)) => {
+                    let events = unframer.push(&bytes);
+                    // Half a frame says nothing yet.
+                    if events.is_empty() {
+                        continue;
+                    }
+                    Some(bytes::Bytes::from(events))
+                }
+                (_, chunk) => chunk,
+            };
+            if let (Some(exchange), Some(bytes)) = (self.exchange, &chunk) {
+                exchange.chunk(bytes);
+            }
+            return Ok(chunk);
+        }
     }
 }
 

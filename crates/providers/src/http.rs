@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder};
+use reqwest::{Client, Request};
 use secrecy::{ExposeSecret, SecretString};
 use talaria_llm::{Credentials, Provider, Window, WindowSource};
-use talaria_recovery::{Failure, Phase, RawFailure, RequestFacts, Transport};
+use talaria_recovery::{Failure, Login, Phase, RawFailure, RequestFacts, Transport};
 use talaria_types::{Completion, Delta, ModelIdentity, ModelRequest};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -183,6 +183,10 @@ impl HttpProvider {
             .map_or(0, |window| self.as_learned(*window).tokens);
         encoded.facts.oauth = self.endpoint.is_login(credential.key.as_ref());
         encoded.facts.login = self.endpoint.login(credential.key.as_ref());
+        if let Some(cloud) = &self.endpoint.cloud {
+            encoded = cloud.rewritten(encoded, &self.endpoint.identity);
+            encoded.facts.login = Login::Other;
+        }
         let patience = patience(&self.endpoint, &encoded.facts);
         let context = Context {
             facts: encoded.facts,
@@ -213,9 +217,19 @@ impl HttpProvider {
         decoder: &mut dyn Decoder,
         call: &Call<'_>,
     ) -> Result<Completion, Broken> {
-        let prepared = self.prepare(encoded, credential)?;
+        let (client, mut prepared) = self.prepare(encoded, credential)?;
+        if let Some(cloud) = &self.endpoint.cloud {
+            // Without its proof a request is refused as one with a wrong key is.
+            let refused = |why| {
+                Box::new(RawFailure {
+                    text: why,
+                    ..RawFailure::status(401, Vec::new(), "")
+                })
+            };
+            cloud.authorize(&mut prepared).await.map_err(refused)?;
+        }
         let exchange = self.written_down(&prepared, credential);
-        let sent = match tokio::time::timeout(call.patience, prepared.send()).await {
+        let sent = match tokio::time::timeout(call.patience, client.execute(prepared)).await {
             Err(_) => Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
             Ok(Err(error)) => Err(failure::of_transport(Phase::Connect, error)),
             Ok(Ok(response)) => Ok(response),
@@ -226,10 +240,7 @@ impl HttpProvider {
                 Err(broken) => exchange.failed(&broken.text),
             }
         }
-        let answer = Answer {
-            response: sent?,
-            exchange: exchange.as_ref(),
-        };
+        let answer = Answer::new(sent?, exchange.as_ref());
         if !answer.response.status().is_success() {
             return Err(refusal(answer).await);
         }
@@ -240,9 +251,8 @@ impl HttpProvider {
     }
 
     /// The record of a request, where calls are written down.
-    fn written_down(&self, prepared: &RequestBuilder, credential: &Credential) -> Option<Exchange<'_>> {
+    fn written_down(&self, request: &Request, credential: &Credential) -> Option<Exchange<'_>> {
         let log = self.endpoint.debug.as_deref()?;
-        let request = prepared.try_clone()?.build().ok()?;
         let body = request
             .body()
             .and_then(reqwest::Body::as_bytes)
@@ -255,7 +265,7 @@ impl HttpProvider {
         ))
     }
 
-    fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<RequestBuilder, Broken> {
+    fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<(Client, Request), Broken> {
         let broken = |transport, text: String| Box::new(RawFailure::transport(Phase::Build, transport, text));
         let client = self
             .client()
@@ -283,7 +293,9 @@ impl HttpProvider {
             }
         }
         let url = format!("{}{}", credential.base_url, encoded.path);
-        Ok(client.post(url).headers(headers).body(encoded.body))
+        let request = client.post(url).headers(headers).body(encoded.body).build();
+        let request = request.map_err(|error| failure::of_transport(Phase::Build, error))?;
+        Ok((client, request))
     }
 }
 
@@ -307,6 +319,10 @@ impl Provider for HttpProvider {
                 self.renew(None).await;
             }
             let server = || {
+                // A cloud lists no models at the address where it serves them.
+                if self.endpoint.cloud.is_some() {
+                    return None;
+                }
                 let client = self.client().ok()?;
                 let Credential { key, adapter, .. } = self.credential();
                 let credential = key.map(|key| adapter.credential(key.expose_secret()));
@@ -339,7 +355,7 @@ impl Provider for HttpProvider {
         };
         Credentials {
             can_rotate,
-            can_refresh: self.credential().state.can_renew,
+            can_refresh: self.endpoint.cloud.is_some() || self.credential().state.can_renew,
         }
     }
 
@@ -357,6 +373,10 @@ impl Provider for HttpProvider {
 
     fn refresh_credential(&self) -> BoxFuture<'_, bool> {
         Box::pin(async {
+            if let Some(cloud) = &self.endpoint.cloud {
+                cloud.forget();
+                return true;
+            }
             let refused = self.credential().key;
             self.renew(refused.as_ref()).await
         })

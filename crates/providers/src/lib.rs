@@ -12,6 +12,7 @@ mod anthropic;
 mod cache;
 pub mod catalogue;
 mod chat;
+mod cloud;
 #[cfg(test)]
 mod conformance;
 mod credentials;

@@ -136,9 +136,10 @@ pub fn configured_models(loaded: &Loaded) -> Vec<(String, Result<Endpoint, Engin
 
 fn unresolved(error: &ResolveError) -> EngineError {
     match error {
-        ResolveError::NoProvider | ResolveError::NoKey { .. } | ResolveError::NotLoggedIn { .. } => {
-            EngineError::NoProvider(error.to_string())
-        }
+        ResolveError::NoProvider
+        | ResolveError::NoKey { .. }
+        | ResolveError::NotLoggedIn { .. }
+        | ResolveError::NoCloud { .. } => EngineError::NoProvider(error.to_string()),
         ResolveError::NoAddress { .. }
         | ResolveError::BadAddress { .. }
         | ResolveError::NoModel { .. }
@@ -225,6 +226,7 @@ fn common(loaded: &Loaded) -> ProviderRequest {
     let strategies = config.credential_pool_strategies.iter();
     let strategies = strategies.filter_map(|(provider, name)| Some((provider.clone(), name.parse().ok()?)));
     ProviderRequest {
+        user_home: std::env::home_dir(),
         auth_file: Some(loaded.home.auth_file()),
         pool_strategies: strategies.collect(),
         effort: config
