@@ -27,6 +27,7 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    session.reviews.stop().await;
 }
 
 impl Session {
@@ -47,10 +48,12 @@ impl Session {
         let unheard = self.inbox.take_steer();
         self.inbox.end_turn();
         let completed = result.completed;
+        let wanted = self.want_review(&result);
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
         self.hear(unheard, completed);
+        self.review(&wanted);
     }
 
     /// Guidance that no tool result carried to the model: the next prompt after a turn
@@ -155,6 +158,7 @@ impl Session {
         self.history = prepare::live(self)?;
         self.known_rows = count;
         self.executor.session().hydrate(&self.messages());
+        self.nudges.hydrate(&self.messages());
         if let Some(prompt) = row.and_then(|row| row.system_prompt) {
             self.system = Some(prompt.into());
         }

@@ -1,7 +1,7 @@
 //! What a face holds of a session.
 
 use talaria_types::{Envelope, Op, SessionId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// A session's events, in order; ends when the actor does.
 pub type Events = mpsc::UnboundedReceiver<Envelope>;
@@ -11,14 +11,21 @@ pub struct SessionHandle {
     ops: mpsc::UnboundedSender<Op>,
     events: Option<Events>,
     id: SessionId,
+    busy: watch::Receiver<bool>,
 }
 
 impl SessionHandle {
-    pub(crate) fn new(ops: mpsc::UnboundedSender<Op>, events: Events, id: SessionId) -> Self {
+    pub(crate) fn new(
+        ops: mpsc::UnboundedSender<Op>,
+        events: Events,
+        id: SessionId,
+        busy: watch::Receiver<bool>,
+    ) -> Self {
         Self {
             ops,
             events: Some(events),
             id,
+            busy,
         }
     }
 
@@ -30,6 +37,14 @@ impl SessionHandle {
     /// The events; there is one listener, the first to ask.
     pub fn events(&mut self) -> Option<Events> {
         self.events.take()
+    }
+
+    /// Waits until nothing goes on beside the conversation any more (the review of its last turn). What is not
+    /// waited for is stopped with the session and done by the next start.
+    pub async fn settled(&self) {
+        let mut busy = self.busy.clone();
+        // The actor's end settles it too.
+        let _ = busy.wait_for(|busy| !*busy).await;
     }
 
     /// The id it was opened under (a compression moves it; the events say so).

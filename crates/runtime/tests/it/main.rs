@@ -9,6 +9,7 @@
 mod arrows;
 mod crash;
 mod memory;
+mod review;
 mod rig;
 mod sessions;
 mod skills;
