@@ -27,6 +27,7 @@ use crate::models::{Model, Models};
 use crate::recall::Recall;
 use crate::record::Digester;
 use crate::reset::{self, ResetReason};
+use crate::review::Reviews;
 use crate::session::Session;
 use crate::session_search::SessionSearch;
 use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
@@ -230,7 +231,13 @@ impl Engine {
         }
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
-        let handle = SessionHandle::new(ops, events, session.id.clone(), inbox.clone());
+        let handle = SessionHandle::new(
+            ops,
+            events,
+            session.id.clone(),
+            inbox.clone(),
+            session.reviews.watch(),
+        );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
         self.curate();
@@ -303,6 +310,7 @@ impl Engine {
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
         let tools = shared.registry.specs(&selection);
+        let nudges = setup::nudges(config, &tools);
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let tool_session = ToolSession::new(settings);
@@ -341,6 +349,8 @@ impl Engine {
             digester: Digester::default(),
             sink,
             inbox,
+            nudges,
+            reviews: Reviews::new(),
             title: None,
             shared,
         })
@@ -375,6 +385,7 @@ impl Session {
         self.rewrites = self.stored_repairs();
         self.kept_repairs.clone_from(&self.rewrites);
         self.executor.session().hydrate(&self.messages());
+        self.nudges.hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())
     }

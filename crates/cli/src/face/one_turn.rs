@@ -20,6 +20,9 @@ use crate::place::Place;
 /// How long the session may take to end its children after its turn.
 const FAREWELL: Duration = Duration::from_millis(250);
 
+/// How long the process stays for the review of its turn; what is left then, the next one does.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Runs one turn and prints its answer.
 pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcome {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
@@ -36,11 +39,19 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
         };
         let mut show = Show::new(place, flags, asked.manner, &loaded.config.display);
         let mut keyboard = interactive.then(Keyboard::open);
-        let end = show
+        let (end, session, mut events) = show
             .run(opened, &mut signals, keyboard.as_mut(), Op::Prompt { content })
             .await?;
         drop(keyboard);
-        show.result(&engine, flags, end)
+        let outcome = show.result(&engine, flags, end);
+        // The answer is there; what looks back at it may take its time.
+        tokio::select! {
+            () = session.settled() => {}
+            () = tokio::time::sleep(PATIENCE) => {}
+            () = signals.next() => {}
+        }
+        farewell(session, &mut events, &mut show).await;
+        outcome
     });
     // A tool that hangs must not keep the process.
     runtime.shutdown_background();
@@ -97,7 +108,7 @@ impl Show {
         signals: &mut Signals,
         keyboard: Option<&mut Keyboard>,
         op: Op,
-    ) -> Result<End, Failure> {
+    ) -> Result<(End, SessionHandle, Events), Failure> {
         let Some(mut events) = session.events() else {
             return Err(Failure::failed("the session gives no events"));
         };
@@ -112,8 +123,7 @@ impl Show {
             leaving: true,
         };
         let end = turn.run(Some(op)).await;
-        farewell(session, &mut events, self).await;
-        Ok(end)
+        Ok((end, session, events))
     }
 
     /// Prints the result and gives its exit code.
@@ -168,7 +178,8 @@ async fn farewell(session: SessionHandle, events: &mut Events, show: &mut Show) 
     drop(session);
     let last = async {
         while let Some(envelope) = events.recv().await {
-            show.event(&envelope);
+            // The end of the turn is the last line of a stream of events.
+            show.view.event(&envelope.event);
         }
     };
     let _ = tokio::time::timeout(FAREWELL, last).await;

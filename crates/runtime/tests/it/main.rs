@@ -11,6 +11,7 @@ mod arrows;
 mod compression;
 mod crash;
 mod memory;
+mod review;
 mod rig;
 mod sessions;
 mod skills;
