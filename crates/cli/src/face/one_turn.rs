@@ -44,10 +44,16 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
             .await?;
         drop(keyboard);
         let outcome = show.result(&engine, flags, end);
-        // The answer is there; what looks back at it may take its time.
+        // The answer is there; what looks back at it may take its time. A script waits for the process rather
+        // than for the answer: there it is left to the next start.
+        let patience = if asked.manner == Manner::Quiet {
+            Duration::ZERO
+        } else {
+            PATIENCE
+        };
         tokio::select! {
             () = session.settled() => {}
-            () = tokio::time::sleep(PATIENCE) => {}
+            () = tokio::time::sleep(patience) => {}
             () = signals.next() => {}
         }
         farewell(session, &mut events, &mut show).await;
