@@ -10,6 +10,7 @@ mod arrows;
 mod compression;
 mod crash;
 mod memory;
+mod mutations;
 mod rig;
 mod sessions;
 mod skills;
