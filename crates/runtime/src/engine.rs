@@ -31,7 +31,7 @@ use crate::session::Session;
 use crate::session_search::SessionSearch;
 use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
 use crate::skill_turns;
-use crate::{SessionHandle, actor, clock, housekeeping, setup};
+use crate::{SessionHandle, actor, approval_judge, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -83,7 +83,12 @@ impl Shared {
     /// How long a side task may take.
     pub(crate) fn auxiliary_timeout(&self, task: Task) -> Duration {
         let config = self.loaded.config.auxiliary.get(task.as_str());
-        let usual = if task == Task::GoalJudge { 60 } else { 120 };
+        let usual = match task {
+            Task::GoalJudge => 60,
+            // A person waits for it.
+            Task::Approval => 20,
+            _ => 120,
+        };
         Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(usual))
     }
 }
@@ -302,6 +307,14 @@ impl Engine {
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let tool_session = ToolSession::new(settings);
         tool_session.hide_secrets(setup::secrets(&shared.loaded));
+        let judged = approval_judge::Judged::default();
+        tool_session.grants().set_judge(approval_judge::judge(
+            shared
+                .auxiliary(Task::Approval)
+                .unwrap_or_else(|| models.current().clone()),
+            shared.auxiliary_timeout(Task::Approval),
+            judged.clone(),
+        ));
         let executor = Executor::new(shared.registry.clone(), selection, tool_session);
         Ok(Session {
             root: id.clone(),
@@ -321,6 +334,7 @@ impl Engine {
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
+            judged,
             unwritten: Vec::new(),
             spent: Bill::default(),
             composer: Composer::default(),

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod approvals;
 mod arrows;
 mod compression;
 mod crash;
