@@ -12,6 +12,7 @@ mod compression;
 mod crash;
 mod memory;
 mod review;
+mod mutations;
 mod rig;
 mod sessions;
 mod skills;
