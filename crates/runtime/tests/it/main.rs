@@ -9,5 +9,6 @@
 mod arrows;
 mod compression;
 mod crash;
+mod laws;
 mod rig;
 mod sessions;
