@@ -93,6 +93,10 @@ pub(crate) struct TurnFlags {
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(crate) max_cost: Option<f64>,
 
+    /// Write the model calls down in this file, with secrets masked.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) debug_http: Option<PathBuf>,
+
     /// Run dangerous commands without asking.
     #[arg(long)]
     pub(crate) yolo: bool,
@@ -149,6 +153,7 @@ impl TurnFlags {
             },
             max_turns: self.max_turns.or(before.max_turns),
             max_cost: self.max_cost.or(before.max_cost),
+            debug_http: self.debug_http.or(before.debug_http),
             yolo: self.yolo || before.yolo,
             cwd: self.cwd.or(before.cwd),
             ignore_rules: self.ignore_rules || before.ignore_rules,
@@ -168,6 +173,7 @@ impl TurnFlags {
             max_turns: self.max_turns,
             max_cost: self.max_cost,
             toolsets: self.toolsets.clone(),
+            debug_http: self.debug_http.clone(),
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CuratorConfig, DisplayConfig, GuardrailsConfig,
-    LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionsConfig, SkillsConfig,
-    TerminalConfig,
+    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CuratorConfig, DisplayConfig, GoalsConfig,
+    GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionResetConfig,
+    SessionsConfig, SkillsConfig, TerminalConfig,
 };
 
 impl Default for Config {
@@ -33,6 +33,8 @@ impl Default for Config {
             display: DisplayConfig::default(),
             security: SecurityConfig::default(),
             sessions: SessionsConfig::default(),
+            session_reset: SessionResetConfig::default(),
+            goals: GoalsConfig::default(),
             logging: LoggingConfig::default(),
             file_read_max_chars: 100_000,
             context_file_max_chars: None,
@@ -174,6 +176,23 @@ impl Default for SessionsConfig {
             auto_prune: false,
             retention_days: 90,
         }
+    }
+}
+
+impl Default for SessionResetConfig {
+    fn default() -> Self {
+        Self {
+            // Who types `-c` wants that conversation; chat platforms are another matter.
+            mode: "none".to_owned(),
+            at_hour: 4,
+            idle_minutes: 1_440,
+        }
+    }
+}
+
+impl Default for GoalsConfig {
+    fn default() -> Self {
+        Self { max_turns: 20 }
     }
 }
 

@@ -292,6 +292,16 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::U64(&mut c.sessions.retention_days)
     })
     .least(1),
+    key("session_reset.mode", |c| Slot::Text(&mut c.session_reset.mode))
+        .rule(Rule::OneOf(&["none", "idle", "daily", "both"])),
+    key("session_reset.at_hour", |c| {
+        Slot::U32(&mut c.session_reset.at_hour)
+    }),
+    key("session_reset.idle_minutes", |c| {
+        Slot::U64(&mut c.session_reset.idle_minutes)
+    })
+    .least(1),
+    key("goals.max_turns", |c| Slot::U32(&mut c.goals.max_turns)).least(1),
     key("logging.level", |c| Slot::Text(&mut c.logging.level)).rule(Rule::OneOf(LEVELS)),
     key("logging.max_size_mb", |c| Slot::U64(&mut c.logging.max_size_mb)).least(1),
     key("logging.backup_count", |c| Slot::U32(&mut c.logging.backup_count)),

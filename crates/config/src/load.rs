@@ -31,6 +31,8 @@ pub struct Overrides {
     pub max_cost: Option<f64>,
     /// `-t`.
     pub toolsets: Vec<String>,
+    /// `--debug-http`.
+    pub debug_http: Option<PathBuf>,
 }
 
 /// A configuration with where each value came from.
@@ -46,6 +48,8 @@ pub struct Loaded {
     pub shown: BTreeMap<String, String>,
     /// Keys, credentials and addresses from environment and `.env`, by variable name.
     pub secrets: BTreeMap<String, SecretString>,
+    /// The file into which model calls are written down.
+    pub debug_http: Option<PathBuf>,
     /// What the person should know (values out of range, ignored project keys).
     pub warnings: Vec<String>,
 }
@@ -139,6 +143,7 @@ pub fn load_from(
         origins,
         shown,
         secrets,
+        debug_http: overrides.debug_http.clone(),
         warnings,
     })
 }

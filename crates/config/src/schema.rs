@@ -46,6 +46,10 @@ pub struct Config {
     pub security: SecurityConfig,
     /// `sessions`.
     pub sessions: SessionsConfig,
+    /// `session_reset`.
+    pub session_reset: SessionResetConfig,
+    /// `goals`.
+    pub goals: GoalsConfig,
     /// `logging`.
     pub logging: LoggingConfig,
     /// `file_read_max_chars`: the most characters one `read_file` gives.
@@ -323,6 +327,24 @@ pub struct SessionsConfig {
     pub auto_prune: bool,
     /// `retention_days`: how long is long, in days (90).
     pub retention_days: u64,
+}
+
+/// `session_reset`: when `-c` starts another session instead of going on.
+#[derive(Clone, Debug)]
+pub struct SessionResetConfig {
+    /// `mode`: `none` (the default on a terminal), `idle`, `daily` or `both`.
+    pub mode: String,
+    /// `at_hour`: the hour of the day at which every conversation ends (4).
+    pub at_hour: u32,
+    /// `idle_minutes`: silence after which one ends (1 440).
+    pub idle_minutes: u64,
+}
+
+/// `goals`.
+#[derive(Clone, Debug)]
+pub struct GoalsConfig {
+    /// `max_turns`: turns a standing goal gets before the person is asked (20).
+    pub max_turns: u32,
 }
 
 /// `logging`.

@@ -8,6 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use talaria_types::Usage;
+
 use crate::tokens::Counter;
 
 /// A pass that frees less than this share was useless.
@@ -75,6 +77,8 @@ pub struct Meter {
     paused: Option<Pause>,
     /// The most prompt tokens worth trying after refusals without a number.
     ceiling: Option<u64>,
+    /// Tokens of the newest call that came with a count.
+    last_call: Option<Usage>,
 }
 
 /// One request as both sides counted it.
@@ -130,6 +134,21 @@ impl Meter {
     /// The provider's newest count.
     pub fn last_reported(&self) -> Option<u64> {
         self.reported.map(|reading| reading.prompt_tokens)
+    }
+
+    /// Tokens of the newest call that came with a count.
+    pub fn last_call(&self) -> Option<Usage> {
+        self.last_call
+    }
+
+    /// Keeps what the provider said a call took.
+    pub fn spent(&mut self, usage: Usage) {
+        self.last_call = Some(usage);
+    }
+
+    /// Whether automatic compression is paused because passes freed too little.
+    pub fn is_paused(&self) -> bool {
+        self.paused.is_some()
     }
 
     /// Takes an answer to a request that was counted as `counted`, and what the

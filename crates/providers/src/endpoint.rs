@@ -14,7 +14,9 @@ use crate::address;
 use crate::anthropic::MessagesAdapter;
 use crate::catalogue::Catalogue;
 use crate::chat::{self, ChatAdapter};
+use crate::cloud::Cloud;
 use crate::credentials::CredentialPool;
+use crate::debug::HttpLog;
 use crate::effort::Effort;
 use crate::gemini::GeminiAdapter;
 use crate::http;
@@ -50,6 +52,10 @@ pub struct Endpoint {
     pub ca_bundle: Option<PathBuf>,
     /// `agent.reasoning_effort`; the provider's own when absent.
     pub effort: Option<Effort>,
+    /// The cloud it is served by, which is asked in its own way.
+    pub(crate) cloud: Option<Arc<Cloud>>,
+    /// Where calls are written down, when they are.
+    pub debug: Option<Arc<HttpLog>>,
     /// What is known about models.
     pub catalogue: Arc<Catalogue>,
 }

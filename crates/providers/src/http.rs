@@ -10,15 +10,18 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder};
+use reqwest::{Client, Request};
 use secrecy::{ExposeSecret, SecretString};
 use talaria_llm::{Credentials, Provider, Window, WindowSource};
-use talaria_recovery::{Failure, Phase, RawFailure, RequestFacts, Transport};
+use talaria_recovery::{Failure, Login, Phase, RawFailure, RequestFacts, Transport};
 use talaria_types::{Completion, Delta, ModelIdentity, ModelRequest};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Broken, Call, read_answer, refusal, silence};
+use crate::answer::{Answer, Broken, Call, read_answer, refusal, silence};
+use crate::credentials::KeyState;
+use crate::credentials::oauth::{self, LoginError};
+use crate::debug::Exchange;
 use crate::endpoint::{self, Endpoint};
 use crate::failure::{self, Context};
 use crate::images::ImageFolder;
@@ -44,13 +47,16 @@ struct Credential {
     entry: Option<String>,
     base_url: String,
     adapter: Arc<dyn Adapter>,
+    state: KeyState,
 }
 
 impl HttpProvider {
     /// A provider for an endpoint; opens no connection.
     pub(crate) fn new(endpoint: Endpoint, adapter: Arc<dyn Adapter>) -> Self {
         let images = ImageFolder(endpoint.images.clone());
+        let pooled = endpoint.pool.as_ref().zip(endpoint.pool_entry.as_deref());
         let credential = Credential {
+            state: pooled.map(|(pool, id)| pool.key_state(id)).unwrap_or_default(),
             key: endpoint.api_key.clone(),
             entry: endpoint.pool_entry.clone(),
             base_url: endpoint.identity.base_url.clone(),
@@ -87,6 +93,51 @@ impl HttpProvider {
         *self.credential.lock().unwrap_or_else(PoisonError::into_inner) = credential;
     }
 
+    /// Gets a fresh key for the login in use; says whether there is one. A key that was `refused` is not taken again.
+    async fn renew(&self, refused: Option<&SecretString>) -> bool {
+        let current = self.credential();
+        let (Some(pool), Some(id)) = (&self.endpoint.pool, current.entry.clone()) else {
+            return false;
+        };
+        match pool.renew(&id, refused, self.endpoint.ca_bundle.as_deref()).await {
+            Ok(renewed) => {
+                let state = KeyState::fresh(&renewed);
+                self.adopt(renewed.key, renewed.base_url, state, Some(id));
+                true
+            }
+            Err(error) => {
+                tracing::warn!(provider = %self.endpoint.identity.provider, "a login is not renewed: {error}");
+                if let LoginError::Over(why) = &error {
+                    pool.bury(&id, why);
+                    self.replace(Credential {
+                        state: KeyState::default(),
+                        ..current
+                    });
+                }
+                false
+            }
+        }
+    }
+
+    /// Takes a key into use.
+    fn adopt(&self, key: SecretString, base_url: Option<String>, state: KeyState, entry: Option<String>) {
+        let current = self.credential();
+        let moved = base_url.filter(|_| !self.endpoint.pinned_address);
+        let base_url = moved.unwrap_or_else(|| self.endpoint.identity.base_url.clone());
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        let has_moved = base_url != current.base_url;
+        self.replace(Credential {
+            adapter: self.adapter_for(&current, &key),
+            key: Some(key),
+            entry,
+            base_url,
+            state,
+        });
+        if has_moved {
+            self.rebuild_transport();
+        }
+    }
+
     /// The adapter in use, or another one where a login takes the place of a key or the other way round.
     fn adapter_for(&self, current: &Credential, key: &SecretString) -> Arc<dyn Adapter> {
         let same = self.endpoint.is_login(Some(key)) == self.endpoint.is_login(current.key.as_ref());
@@ -118,6 +169,12 @@ impl HttpProvider {
         cancel: &CancellationToken,
     ) -> Result<Completion, Failure> {
         let started = Instant::now();
+        if self.credential().state.wants_renewal() {
+            tokio::select! {
+                _ = self.renew(None) => {}
+                () = cancel.cancelled() => {}
+            }
+        }
         let credential = self.credential();
         let mut encoded = credential.adapter.encode(request, &self.images);
         encoded.facts.window = self
@@ -126,6 +183,10 @@ impl HttpProvider {
             .map_or(0, |window| self.as_learned(*window).tokens);
         encoded.facts.oauth = self.endpoint.is_login(credential.key.as_ref());
         encoded.facts.login = self.endpoint.login(credential.key.as_ref());
+        if let Some(cloud) = &self.endpoint.cloud {
+            encoded = cloud.rewritten(encoded, &self.endpoint.identity);
+            encoded.facts.login = Login::Other;
+        }
         let patience = patience(&self.endpoint, &encoded.facts);
         let context = Context {
             facts: encoded.facts,
@@ -156,22 +217,55 @@ impl HttpProvider {
         decoder: &mut dyn Decoder,
         call: &Call<'_>,
     ) -> Result<Completion, Broken> {
-        let prepared = self.prepare(encoded, credential)?;
-        let response = match tokio::time::timeout(call.patience, prepared.send()).await {
-            Err(_) => return Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
-            Ok(Err(error)) => return Err(failure::of_transport(Phase::Connect, error)),
-            Ok(Ok(response)) => response,
-        };
-        if !response.status().is_success() {
-            return Err(refusal(response).await);
+        let (client, mut prepared) = self.prepare(encoded, credential)?;
+        if let Some(cloud) = &self.endpoint.cloud {
+            // Without its proof a request is refused as one with a wrong key is.
+            let refused = |why| {
+                Box::new(RawFailure {
+                    text: why,
+                    ..RawFailure::status(401, Vec::new(), "")
+                })
+            };
+            cloud.authorize(&mut prepared).await.map_err(refused)?;
         }
-        let answer = read_answer(response, decoder, call).await;
+        let exchange = self.written_down(&prepared, credential);
+        let sent = match tokio::time::timeout(call.patience, client.execute(prepared)).await {
+            Err(_) => Err(silence(Phase::Connect, Transport::ReadTimeout, call.patience)),
+            Ok(Err(error)) => Err(failure::of_transport(Phase::Connect, error)),
+            Ok(Ok(response)) => Ok(response),
+        };
+        if let Some(exchange) = &exchange {
+            match &sent {
+                Ok(response) => exchange.response(response.status().as_u16(), response.headers()),
+                Err(broken) => exchange.failed(&broken.text),
+            }
+        }
+        let answer = Answer::new(sent?, exchange.as_ref());
+        if !answer.response.status().is_success() {
+            return Err(refusal(answer).await);
+        }
+        let answer = read_answer(answer, decoder, call).await;
         // The connection is free for the next call once its own task has seen the end of this one.
         tokio::task::yield_now().await;
         answer
     }
 
-    fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<RequestBuilder, Broken> {
+    /// The record of a request, where calls are written down.
+    fn written_down(&self, request: &Request, credential: &Credential) -> Option<Exchange<'_>> {
+        let log = self.endpoint.debug.as_deref()?;
+        let body = request
+            .body()
+            .and_then(reqwest::Body::as_bytes)
+            .unwrap_or_default();
+        Some(log.request(
+            request.url().as_str(),
+            request.headers(),
+            body,
+            credential.key.as_ref(),
+        ))
+    }
+
+    fn prepare(&self, encoded: Encoded, credential: &Credential) -> Result<(Client, Request), Broken> {
         let broken = |transport, text: String| Box::new(RawFailure::transport(Phase::Build, transport, text));
         let client = self
             .client()
@@ -192,9 +286,16 @@ impl HttpProvider {
             let mut value = header_value(name, &value)?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
+            if self.endpoint.is_login(Some(key)) {
+                for (name, value) in oauth::headers(&self.endpoint.identity.provider, key) {
+                    headers.insert(HeaderName::from_static(name), header_value(name, &value)?);
+                }
+            }
         }
         let url = format!("{}{}", credential.base_url, encoded.path);
-        Ok(client.post(url).headers(headers).body(encoded.body))
+        let request = client.post(url).headers(headers).body(encoded.body).build();
+        let request = request.map_err(|error| failure::of_transport(Phase::Build, error))?;
+        Ok((client, request))
     }
 }
 
@@ -214,7 +315,14 @@ impl Provider for HttpProvider {
 
     fn context_window(&self) -> BoxFuture<'_, Window> {
         Box::pin(async {
+            if self.window.get().is_none() && self.credential().state.wants_renewal() {
+                self.renew(None).await;
+            }
             let server = || {
+                // A cloud lists no models at the address where it serves them.
+                if self.endpoint.cloud.is_some() {
+                    return None;
+                }
                 let client = self.client().ok()?;
                 let Credential { key, adapter, .. } = self.credential();
                 let credential = key.map(|key| adapter.credential(key.expose_secret()));
@@ -247,7 +355,7 @@ impl Provider for HttpProvider {
         };
         Credentials {
             can_rotate,
-            can_refresh: false,
+            can_refresh: self.endpoint.cloud.is_some() || self.credential().state.can_renew,
         }
     }
 
@@ -259,20 +367,19 @@ impl Provider for HttpProvider {
         let Some(next) = pool.leave(entry, failure) else {
             return false;
         };
-        let own_address = &self.endpoint.identity.base_url;
-        let moved = next.base_url.filter(|_| !self.endpoint.pinned_address);
-        let base_url = moved.unwrap_or_else(|| own_address.clone());
-        let base_url = base_url.trim_end_matches('/').to_owned();
-        if base_url != current.base_url {
-            self.rebuild_transport();
-        }
-        self.replace(Credential {
-            adapter: self.adapter_for(&current, &next.key),
-            key: Some(next.key),
-            entry: Some(next.id),
-            base_url,
-        });
+        self.adopt(next.key, next.base_url, pool.key_state(&next.id), Some(next.id));
         true
+    }
+
+    fn refresh_credential(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async {
+            if let Some(cloud) = &self.endpoint.cloud {
+                cloud.forget();
+                return true;
+            }
+            let refused = self.credential().key;
+            self.renew(refused.as_ref()).await
+        })
     }
 
     fn rebuild_transport(&self) {

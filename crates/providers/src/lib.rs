@@ -12,9 +12,11 @@ mod anthropic;
 mod cache;
 pub mod catalogue;
 mod chat;
+mod cloud;
 #[cfg(test)]
 mod conformance;
 mod credentials;
+mod debug;
 mod effort;
 mod endpoint;
 mod facts;
@@ -38,7 +40,9 @@ mod window;
 mod window_file;
 mod wire;
 
+pub use credentials::oauth::{BrowserLogin, DeviceLogin, LoginError, LoginRow, login_row};
 pub use credentials::{CredentialPool, Listed, NewCredential, PoolError, Strategy};
+pub use debug::HttpLog;
 pub use effort::{Effort, ParseEffortError};
 pub use endpoint::{Endpoint, connect, decode};
 pub use listing::{ListingError, models};

@@ -19,7 +19,9 @@ use talaria_types::{ApiMode, ModelIdentity};
 use crate::address;
 use crate::catalogue::Catalogue;
 use crate::catalogue::providers::{self, LoginMethod, ProviderRow};
+use crate::cloud::Cloud;
 use crate::credentials::{CredentialPool, Picked, Strategy};
+use crate::debug::HttpLog;
 use crate::effort::Effort;
 use crate::endpoint::Endpoint;
 
@@ -43,6 +45,8 @@ pub struct ProviderRequest {
     pub api_key: Option<SecretString>,
     /// `key_env`: the variable that holds the key.
     pub key_env: Option<String>,
+    /// The person's own folder, in which clouds keep their credentials.
+    pub user_home: Option<PathBuf>,
     /// `auth.json`, where several keys of one provider may stand.
     pub auth_file: Option<PathBuf>,
     /// `credential_pool_strategies`, by provider.
@@ -67,6 +71,8 @@ pub struct ProviderRequest {
     pub ca_bundle: Option<PathBuf>,
     /// `agent.reasoning_effort`.
     pub effort: Option<Effort>,
+    /// Where calls are written down, when they are.
+    pub debug: Option<Arc<HttpLog>>,
     /// What is known about models; the shipped catalogue when absent.
     pub catalogue: Option<Arc<Catalogue>>,
 }
@@ -91,10 +97,18 @@ pub enum ResolveError {
         also: &'static str,
     },
     /// One logs in to this provider in the browser.
-    #[error("not logged in to the provider {provider}: run `talaria auth add {provider}`")]
+    #[error("not logged in to the provider {provider}: run `talaria auth add {provider} --oauth`")]
     NotLoggedIn {
         /// Which provider.
         provider: String,
+    },
+    /// A cloud's own credentials are not there.
+    #[error("no credentials for the provider {provider}: set {missing}")]
+    NoCloud {
+        /// Which provider.
+        provider: String,
+        /// What is missing.
+        missing: &'static str,
     },
     /// The provider has no address of its own.
     #[error("the provider {provider} needs an address: set model.base_url in config.yaml{or_variable}")]
@@ -151,12 +165,22 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
         base_url: request.base_url.clone().or(pooled_url),
         ..ProviderRequest::default()
     };
+    let cloud = cloud(request, &name, lookup)?;
+    let mode_there = |cloud: &Cloud| cloud.mode(request.model.as_deref().unwrap_or_default());
+    let has_variable = row.is_some_and(|row| lookup(row.url_variable).is_some());
+    let moved = match &cloud {
+        Some(cloud) if moved.base_url.is_none() && !has_variable => ProviderRequest {
+            base_url: Some(cloud.base_url(request.api_mode.unwrap_or_else(|| mode_there(cloud)))),
+            ..moved
+        },
+        Some(_) | None => moved,
+    };
     let base_url = find_address(&moved, &name, row, lookup)?;
     let base_url = kimi_address(base_url, row, key.as_deref());
     let is_near = address::is_near(&base_url);
     let wants_key = match row.map(|row| row.login) {
-        Some(LoginMethod::Key | LoginMethod::OAuth | LoginMethod::Cloud) => !is_near,
-        Some(LoginMethod::OptionalKey) | None => false,
+        Some(LoginMethod::Key | LoginMethod::OAuth) => !is_near,
+        Some(LoginMethod::OptionalKey | LoginMethod::Cloud) | None => false,
     };
     if key.is_none() && wants_key {
         return Err(missing_key(&name, request, row));
@@ -165,7 +189,12 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
     let model = model.ok_or_else(|| ResolveError::NoModel {
         provider: name.clone(),
     })?;
-    let api_mode = request.api_mode.unwrap_or_else(|| mode(row, &base_url, &model));
+    let told = || {
+        cloud
+            .as_ref()
+            .map_or_else(|| mode(row, &base_url, &model), |cloud| cloud.mode(&model))
+    };
+    let api_mode = request.api_mode.unwrap_or_else(told);
     let stale_timeout = if is_near {
         request
             .local_stale_timeout
@@ -196,7 +225,23 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
         images: request.images.clone(),
         ca_bundle: request.ca_bundle.clone(),
         effort: request.effort,
+        cloud: cloud.map(Arc::new),
+        debug: request.debug.clone(),
         catalogue: request.catalogue.clone().unwrap_or_else(Catalogue::shipped),
+    })
+}
+
+/// The cloud that serves this provider.
+fn cloud(request: &ProviderRequest, name: &str, lookup: Lookup<'_>) -> Result<Option<Cloud>, ResolveError> {
+    let found = Cloud::find(
+        name,
+        lookup,
+        request.user_home.as_deref(),
+        request.ca_bundle.clone(),
+    );
+    found.map_err(|missing| ResolveError::NoCloud {
+        provider: name.to_owned(),
+        missing,
     })
 }
 

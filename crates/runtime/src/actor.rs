@@ -46,13 +46,17 @@ impl Session {
             .await;
         self.sink.enter(self.id.clone(), turn);
         let unheard = self.inbox.take_steer();
+        let goes_on = self.pursue(&result, &cancel).await;
         self.inbox.end_turn();
-        let completed = result.completed;
         let wanted = self.want_review(&result);
+        self.hear(unheard, result.completed);
+        // What the person said comes before what the goal asks for.
+        if let Some(text) = goes_on.filter(|_| !self.inbox.goes_on()) {
+            self.inbox.ask_next(text);
+        }
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
-        self.hear(unheard, completed);
         self.review(&wanted);
     }
 

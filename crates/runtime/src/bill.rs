@@ -1,7 +1,8 @@
 //! What a turn costs, and whether the next call may be made.
 
 use talaria_providers::pricing;
-use talaria_types::{ModelIdentity, Usage};
+use talaria_store::{StoreError, UsageRow};
+use talaria_types::{Event, ModelIdentity, Task, Usage};
 
 use crate::clock;
 use crate::models::Model;
@@ -57,6 +58,36 @@ impl Bill {
 }
 
 impl Session {
+    /// Counts the calls of a side task under its own name, for the model that was asked.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn account_side(&mut self, task: Task, bill: &Bill, model: &Model) -> Result<(), StoreError> {
+        if bill.calls == 0 {
+            return Ok(());
+        }
+        self.spent.join(bill);
+        *self.side_usage.entry(task.as_str().to_owned()).or_default() += bill.usage;
+        self.sink.tell(Event::Usage {
+            task,
+            usage: bill.usage,
+        });
+        let identity = model.provider.identity();
+        let row = UsageRow {
+            task: task.as_str().to_owned(),
+            model: identity.model.clone(),
+            billing: (
+                identity.provider.clone(),
+                identity.base_url.clone(),
+                String::new(),
+            ),
+            calls: bill.calls,
+            usage: bill.usage,
+            cost_usd: bill.usd(),
+        };
+        self.store().add_usage(&self.id, &row, clock::now())
+    }
+
     /// Why the next call may not be made: its worst case goes beyond a budget, or cannot be known.
     pub(crate) fn over_budget(&self, prompt_tokens: u64) -> Option<String> {
         let budget = &self.config().budget;

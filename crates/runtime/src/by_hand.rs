@@ -68,7 +68,7 @@ impl Engine {
         session.uncompress(steps).await
     }
 
-    async fn opened(&self, name: &str) -> Result<Session, EngineError> {
+    pub(crate) async fn opened(&self, name: &str) -> Result<Session, EngineError> {
         let found = self.store().resolve(name)?;
         let id = self.store().tip(&found)?;
         let (sink, _) = Sink::new(id.clone());
@@ -99,6 +99,7 @@ impl Session {
         row.model_config["_branched_from"] = from.as_str().into();
         row.model_config["_undo_of"] = from.as_str().into();
         let undone = self.store().uncompress(&from, steps, &row)?;
+        self.move_goal(&from, &undone.session)?;
         Ok(Uncompressed {
             session_id: undone.session,
             from: undone.from,

@@ -1,6 +1,7 @@
 //! A compression and its side effects, in ten steps; the only place that rotates
 //! a session for one. What is hidden and how is decided in `talaria_context`.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use talaria_context::compress::{self, Budget, COMPACTION_NOTE, Compressed, Guida
 use talaria_context::meter::WindowPlan;
 use talaria_recovery::ErrorKind;
 use talaria_store::{
-    Compacted as Row, CompactionFacts, LeaseOutcome, Origin, Rotation, RotationIds, StoreError, UsageRow,
+    Compacted as Row, CompactionFacts, LeaseOutcome, Origin, Rotation, RotationIds, SessionStore, StoreError,
 };
 use talaria_turn::{Compacted, Talk};
 use talaria_types::{
@@ -18,12 +19,15 @@ use talaria_types::{
 use tokio_util::sync::CancellationToken;
 
 use crate::bill::Bill;
+use crate::boundary::Boundary;
 use crate::clock;
 use crate::session::Session;
 use crate::summarise::{Summarised, Summariser};
 
 /// How long the lock on compressing a session holds without being renewed.
 const LOCK_SECONDS: f64 = 300.0;
+/// How often it is renewed while a model writes.
+const RENEWAL: Duration = Duration::from_secs(100);
 
 /// One wish to compress.
 #[derive(Clone, Debug)]
@@ -52,9 +56,9 @@ impl Order {
 }
 
 /// A compression that may be carried out.
-struct Planned {
-    history: Vec<StoredMessage>,
-    plan: Plan,
+pub(crate) struct Planned {
+    pub(crate) history: Vec<StoredMessage>,
+    pub(crate) plan: Plan,
     sizes: WindowPlan,
     tokens_before: u64,
 }
@@ -82,8 +86,12 @@ impl Session {
             return Ok(self.nothing(order, 0, why));
         }
         let before = self.id.clone();
-        let result = self.compact_locked(order, cancel, began).await;
-        self.store().release_compression_lock(&before, &holder)?;
+        let store = self.shared.store.clone();
+        let result = tokio::select! {
+            result = self.compact_locked(order, cancel, began) => result,
+            never = renew(&*store, &before, &holder, RENEWAL) => match never {},
+        };
+        store.release_compression_lock(&before, &holder)?;
         result
     }
 
@@ -107,7 +115,8 @@ impl Session {
         let (mut summariser, written) = self.summary(order, &mut planned, cancel).await;
         let bill = summariser.bill;
         let author = summariser.author.take();
-        self.account_summary(&bill)?;
+        let payer = author.as_ref().unwrap_or(self.models.current()).clone();
+        self.account_side(Task::Compression, &bill, &payer)?;
         let compressed = match written {
             Ok(Some(compressed)) => compressed,
             Ok(None) => {
@@ -203,6 +212,8 @@ impl Session {
                 .into_iter()
                 .chain([self.models.current().clone()])
                 .collect(),
+            prefix: None,
+            prefix_usage: None,
             timeout,
             cancel,
             bill: Bill::default(),
@@ -216,7 +227,18 @@ impl Session {
             let why = format!("summaries failed lately; they are tried again in {left} s");
             return (summariser, self.without_model(planned, &why, must_fit));
         }
-        let written = match summariser.write(&mut planned.plan).await {
+        // What cannot be sent as it is cannot be sent with a question behind it either.
+        let prefix = if must_fit {
+            None
+        } else {
+            self.prefix_request(planned)
+        };
+        summariser.prefix = prefix.map(|request| (self.models.current().clone(), request));
+        let answered = summariser.write(&mut planned.plan).await;
+        if let Some(usage) = summariser.prefix_usage {
+            self.learn_of_prefix(usage);
+        }
+        let written = match answered {
             Summarised::Done(compressed, rescued) => {
                 rescued.into_iter().for_each(|text| self.warn_once(&text));
                 self.cool_down(None);
@@ -365,11 +387,7 @@ impl Session {
             cost_usd: facts.cost_usd,
         };
         if *before != self.id {
-            self.sink.tell(Event::SessionRotated {
-                from: before.clone(),
-                to: self.id.clone(),
-                reason: "compression".to_owned(),
-            });
+            self.arrived(before, Boundary::Compressed);
             self.sink.move_to(self.id.clone());
         }
         self.sink
@@ -414,37 +432,6 @@ impl Session {
         (Compacted::Nothing(why), report)
     }
 
-    /// Tokens of the summary calls, under their own task.
-    fn account_summary(&mut self, bill: &Bill) -> Result<(), StoreError> {
-        if bill.calls == 0 {
-            return Ok(());
-        }
-        let usage = bill.usage;
-        self.spent.join(bill);
-        *self
-            .side_usage
-            .entry(Task::Compression.as_str().to_owned())
-            .or_default() += usage;
-        self.sink.tell(Event::Usage {
-            task: Task::Compression,
-            usage,
-        });
-        let identity = self.models.current().provider.identity();
-        let row = UsageRow {
-            task: Task::Compression.as_str().to_owned(),
-            model: identity.model.clone(),
-            billing: (
-                identity.provider.clone(),
-                identity.base_url.clone(),
-                String::new(),
-            ),
-            calls: bill.calls,
-            usage,
-            cost_usd: bill.usd(),
-        };
-        self.store().add_usage(&self.id, &row, clock::now())
-    }
-
     /// What would be hidden, without asking a model or writing anything.
     ///
     /// # Errors
@@ -463,6 +450,20 @@ impl Session {
     }
 }
 
+/// Holds the lock on compressing a session for as long as it is polled: a slow model
+/// must not let another process begin the same work.
+async fn renew(store: &dyn SessionStore, session: &SessionId, holder: &str, every: Duration) -> Infallible {
+    loop {
+        tokio::time::sleep(every).await;
+        let until = Timestamp(clock::now().0 + LOCK_SECONDS);
+        match store.renew_compression_lock(session, holder, until) {
+            Ok(true) => {}
+            Ok(false) => tracing::warn!("the lock on compressing {session} was taken over"),
+            Err(error) => tracing::warn!(%error, "the lock on compressing {session} could not be renewed"),
+        }
+    }
+}
+
 /// How long summaries are not tried after they failed, in seconds: a moment for
 /// broken answers, longer for limits, long for what does not mend by itself.
 pub(crate) fn cool_down_seconds(kind: Option<ErrorKind>) -> f64 {
@@ -477,5 +478,28 @@ pub(crate) fn cool_down_seconds(kind: Option<ErrorKind>) -> f64 {
             | ErrorKind::Config,
         ) => 600.0,
         Some(_) => 60.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talaria_store::sqlite::SqliteStore;
+
+    #[tokio::test]
+    async fn a_summary_that_takes_long_keeps_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("state.db"), folder.path()).unwrap();
+        let session = SessionId::new("20260520_143022_a3f5b2");
+        let now = clock::now();
+        let later = |seconds: f64| Timestamp(now.0 + seconds);
+        store
+            .acquire_compression_lock(&session, "one", now, later(1.0))
+            .unwrap();
+        let patience = Duration::from_millis(100);
+        let held = renew(&store, &session, "one", Duration::from_millis(1));
+        assert!(tokio::time::timeout(patience, held).await.is_err());
+        let other = store.acquire_compression_lock(&session, "two", later(2.0), later(9.0));
+        assert!(matches!(other.unwrap(), LeaseOutcome::Busy { .. }));
     }
 }

@@ -17,6 +17,7 @@ use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
 use crate::bill::Bill;
+use crate::boundary::Boundary;
 use crate::curated::Curated;
 use crate::events::Sink;
 use crate::gauge::Gauge;
@@ -25,6 +26,7 @@ use crate::memory_tool::MemoryTool;
 use crate::models::{Model, Models};
 use crate::recall::Recall;
 use crate::record::Digester;
+use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
 use crate::session_search::SessionSearch;
@@ -82,7 +84,8 @@ impl Shared {
     /// How long a side task may take.
     pub(crate) fn auxiliary_timeout(&self, task: Task) -> Duration {
         let config = self.loaded.config.auxiliary.get(task.as_str());
-        Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(120))
+        let usual = if task == Task::GoalJudge { 60 } else { 120 };
+        Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(usual))
     }
 }
 
@@ -128,8 +131,10 @@ impl Engine {
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
-        let (chain, mut warnings) = setup::chain(&loaded)?;
-        let auxiliary = setup::auxiliary(&loaded, &mut warnings);
+        let (base, mut warnings) = setup::base(&loaded);
+        let (chain, left_out) = setup::chain(&loaded, &base)?;
+        warnings.extend(left_out);
+        let auxiliary = setup::auxiliary(&loaded, &base, &mut warnings);
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
@@ -185,7 +190,12 @@ impl Engine {
     /// # Errors
     /// When the session is unknown, or the store cannot be used.
     pub async fn session(&self, open: Open) -> Result<SessionHandle, EngineError> {
-        let found = self.find(&open)?;
+        let mut found = self.find(&open)?;
+        let expired = match (&open, &found) {
+            (Open::Newest, Some(newest)) => self.expired(newest)?,
+            (Open::Newest | Open::New | Open::Resume { .. }, _) => None,
+        };
+        let left = expired.and_then(|reason| Some((found.take()?, reason)));
         let id = found.clone().unwrap_or_else(clock::fresh_session_id);
         let (sink, events) = Sink::new(id.clone());
         let inbox = Arc::new(Inbox::default());
@@ -193,6 +203,15 @@ impl Engine {
         if let Some(found) = found {
             session.open(&found)?;
             session.exact = matches!(open, Open::Resume { exact: true, .. });
+        }
+        if let Some((old, reason)) = left {
+            let boundary = Boundary::Reset(reason);
+            let ended = boundary.end_reason().unwrap_or_default();
+            self.shared.store.end_session(&old, ended, clock::now())?;
+            session.arrived(&old, boundary);
+            session.sink.status(format!(
+                "{old} has ended (session_reset: {ended}); this is a new session, -r {old} goes on with the old one"
+            ));
         }
         let store = self.shared.store.warnings();
         for warning in self
@@ -207,7 +226,8 @@ impl Engine {
         }
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
-        let handle = SessionHandle::new(ops, events, session.id.clone(), session.reviews.watch());
+        let busy = session.reviews.watch();
+        let handle = SessionHandle::new(ops, events, session.id.clone(), (inbox.clone(), busy));
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
         self.curate();
@@ -244,6 +264,20 @@ impl Engine {
                 )),
             },
         }
+    }
+
+    /// Why a conversation is too old to be gone on with, by the reset policy.
+    fn expired(&self, id: &SessionId) -> Result<Option<ResetReason>, EngineError> {
+        let config = &self.shared.loaded.config;
+        if config.session_reset.mode == "none" {
+            return Ok(None);
+        }
+        let store = &self.shared.store;
+        let newest = store.live(id)?.last().map(|row| row.timestamp);
+        let started = store.session(id)?.map(|row| row.started_at);
+        let zone = clock::zone(&config.timezone);
+        let last = newest.or(started);
+        Ok(last.and_then(|last| reset::due(&config.session_reset, last, clock::now(), &zone)))
     }
 
     /// A session without a past.

@@ -53,6 +53,11 @@ impl Gauge {
         self.counter.calibration
     }
 
+    /// What counts for the session's model.
+    pub(crate) fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
     /// Tokens of prompt and tools, in the provider's count.
     pub(crate) fn overhead(&mut self, request: &ModelRequest) -> u64 {
         let counted = self.own_overhead(request);
@@ -112,6 +117,9 @@ impl Gauge {
 
     /// Takes the provider's count of the request that was measured last.
     pub(crate) fn answered(&mut self, usage: Option<Usage>) {
+        if let Some(usage) = usage.filter(|usage| usage.prompt_tokens > 0) {
+            self.meter.spent(usage);
+        }
         let prompt = usage.map(|usage| usage.prompt_tokens);
         if let Some(prompt) = prompt
             && !self.counter.is_exact()

@@ -1,7 +1,11 @@
 //! What a face holds of a session.
 
+use std::sync::Arc;
+
 use talaria_types::{Envelope, Op, SessionId};
 use tokio::sync::{mpsc, watch};
+
+use crate::inbox::Inbox;
 
 /// A session's events, in order; ends when the actor does.
 pub type Events = mpsc::UnboundedReceiver<Envelope>;
@@ -12,6 +16,7 @@ pub struct SessionHandle {
     events: Option<Events>,
     id: SessionId,
     busy: watch::Receiver<bool>,
+    inbox: Arc<Inbox>,
 }
 
 impl SessionHandle {
@@ -19,13 +24,14 @@ impl SessionHandle {
         ops: mpsc::UnboundedSender<Op>,
         events: Events,
         id: SessionId,
-        busy: watch::Receiver<bool>,
+        (inbox, busy): (Arc<Inbox>, watch::Receiver<bool>),
     ) -> Self {
         Self {
             ops,
             events: Some(events),
             id,
             busy,
+            inbox,
         }
     }
 
@@ -45,6 +51,12 @@ impl SessionHandle {
         let mut busy = self.busy.clone();
         // The actor's end settles it too.
         let _ = busy.wait_for(|busy| !*busy).await;
+    }
+
+    /// Whether a turn runs or is queued. When a turn's last event has come, this says
+    /// whether the session goes on by itself (a standing goal, guidance nobody heard).
+    pub fn goes_on(&self) -> bool {
+        self.inbox.goes_on()
     }
 
     /// The id it was opened under (a compression moves it; the events say so).

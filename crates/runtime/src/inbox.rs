@@ -38,6 +38,11 @@ impl Inbox {
         inner.turn = CancellationToken::new();
     }
 
+    /// Whether another turn is queued or runs.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.lock().turns > 0
+    }
+
     /// Where prompts of the session itself go.
     pub(crate) fn work_into(&self, work: mpsc::UnboundedSender<Op>) {
         self.lock().work = Some(work);

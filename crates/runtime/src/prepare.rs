@@ -8,6 +8,7 @@ use talaria_store::{CallJournal, CallState, NewSession, StoreError};
 use talaria_turn::Setup;
 use talaria_types::{Content, Effect, Message, Role};
 
+use crate::boundary::Boundary;
 use crate::clock;
 use crate::project;
 use crate::session::Session;
@@ -121,11 +122,7 @@ impl Session {
         self.exact = false;
         self.stored = true;
         self.history = live(self)?;
-        self.sink.tell(talaria_types::Event::SessionRotated {
-            from,
-            to: self.id.clone(),
-            reason: "branched".to_owned(),
-        });
+        self.arrived(&from, Boundary::BranchedOff);
         Ok(())
     }
 

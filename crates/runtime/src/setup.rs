@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_config::{AuxiliaryConfig, Config, CuratorConfig, FallbackConfig, Loaded, env};
-use talaria_providers::{CredentialPool, Endpoint, ProviderRequest, ResolveError, connect, resolve};
+use talaria_providers::{CredentialPool, Endpoint, HttpLog, ProviderRequest, ResolveError, connect, resolve};
 use talaria_skills::{CuratorSettings, Roots};
 use talaria_tools::{ToolSettings, approval};
 use talaria_types::{ModelIdentity, Task, ToolSpec};
@@ -21,13 +21,16 @@ use crate::{EngineError, EngineOptions};
 ///
 /// # Errors
 /// When the chosen one has no provider or no credential.
-pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), EngineError> {
+pub(crate) fn chain(
+    loaded: &Loaded,
+    base: &ProviderRequest,
+) -> Result<(Vec<Arc<Model>>, Vec<String>), EngineError> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
-    let chosen = resolve(&chosen(loaded), &lookup).map_err(|error| unresolved(&error))?;
+    let chosen = resolve(&chosen(loaded, base), &lookup).map_err(|error| unresolved(&error))?;
     let mut chain = vec![model(chosen)];
     let mut warnings = Vec::new();
     for entry in &loaded.config.fallback_providers {
-        match resolve(&fallback(loaded, entry), &lookup) {
+        match resolve(&fallback(loaded, base, entry), &lookup) {
             Ok(endpoint) => chain.push(model(endpoint)),
             Err(error) => warnings.push(format!("the fallback {} is left out: {error}", entry.model)),
         }
@@ -36,18 +39,21 @@ pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), E
 }
 
 /// The models of side tasks that are not the chosen one.
-pub(crate) fn auxiliary(loaded: &Loaded, warnings: &mut Vec<String>) -> BTreeMap<Task, Arc<Model>> {
+pub(crate) fn auxiliary(
+    loaded: &Loaded,
+    base: &ProviderRequest,
+    warnings: &mut Vec<String>,
+) -> BTreeMap<Task, Arc<Model>> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
     let mut models = BTreeMap::new();
-    for task in [Task::Compression, Task::BackgroundReview] {
+    for task in [Task::Compression, Task::BackgroundReview, Task::GoalJudge] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
         };
-        let own = config.model.is_empty() && config.base_url.is_none() && config.provider.is_empty();
-        if own || (config.provider == "auto" && config.model.is_empty() && config.base_url.is_none()) {
+        if !is_elsewhere(config) {
             continue;
         }
-        match resolve(&side(loaded, config), &lookup) {
+        match resolve(&side(loaded, base, config), &lookup) {
             Ok(endpoint) => {
                 models.insert(task, model(endpoint));
             }
@@ -57,9 +63,15 @@ pub(crate) fn auxiliary(loaded: &Loaded, warnings: &mut Vec<String>) -> BTreeMap
     models
 }
 
+/// A side task has a model of its own.
+fn is_elsewhere(config: &AuxiliaryConfig) -> bool {
+    let same = config.model.is_empty() && config.base_url.is_none();
+    !(same && matches!(config.provider.as_str(), "" | "auto" | "main"))
+}
+
 /// A side task's model: what it does not say is the chosen model's.
-fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
-    let main = chosen(loaded);
+fn side(loaded: &Loaded, base: &ProviderRequest, config: &AuxiliaryConfig) -> ProviderRequest {
+    let main = chosen(loaded, base);
     let elsewhere = config.base_url.is_some() || !matches!(config.provider.as_str(), "" | "auto" | "main");
     let mut request = ProviderRequest {
         model: (!config.model.is_empty())
@@ -70,7 +82,7 @@ fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
         } else {
             None
         },
-        ..common(loaded)
+        ..base.clone()
     };
     if elsewhere {
         request.provider = Some(config.provider.clone())
@@ -94,16 +106,41 @@ fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
 /// When there is no provider or no credential for it.
 pub fn chosen_model(loaded: &Loaded) -> Result<ModelIdentity, EngineError> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
-    resolve(&chosen(loaded), &lookup)
+    resolve(&chosen(loaded, &common(loaded)), &lookup)
         .map(|endpoint| endpoint.identity)
         .map_err(|error| unresolved(&error))
 }
 
+/// Every model the configuration names, by where it is named, for whoever tests them; opens nothing.
+pub fn configured_models(loaded: &Loaded) -> Vec<(String, Result<Endpoint, EngineError>)> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    let (base, _) = base(loaded);
+    let config = &loaded.config;
+    let mut requests = vec![("model".to_owned(), chosen(loaded, &base))];
+    for (index, entry) in config.fallback_providers.iter().enumerate() {
+        requests.push((
+            format!("fallback_providers.{index}"),
+            fallback(loaded, &base, entry),
+        ));
+    }
+    for (task, entry) in config.auxiliary.iter().filter(|(_, entry)| is_elsewhere(entry)) {
+        requests.push((format!("auxiliary.{task}"), side(loaded, &base, entry)));
+    }
+    let resolved = requests.into_iter().map(|(name, request)| {
+        (
+            name,
+            resolve(&request, &lookup).map_err(|error| unresolved(&error)),
+        )
+    });
+    resolved.collect()
+}
+
 fn unresolved(error: &ResolveError) -> EngineError {
     match error {
-        ResolveError::NoProvider | ResolveError::NoKey { .. } | ResolveError::NotLoggedIn { .. } => {
-            EngineError::NoProvider(error.to_string())
-        }
+        ResolveError::NoProvider
+        | ResolveError::NoKey { .. }
+        | ResolveError::NotLoggedIn { .. }
+        | ResolveError::NoCloud { .. } => EngineError::NoProvider(error.to_string()),
         ResolveError::NoAddress { .. }
         | ResolveError::BadAddress { .. }
         | ResolveError::NoModel { .. }
@@ -122,7 +159,7 @@ fn model(endpoint: Endpoint) -> Arc<Model> {
 }
 
 /// `model`, with what `providers.<id>` says about its provider.
-fn chosen(loaded: &Loaded) -> ProviderRequest {
+fn chosen(loaded: &Loaded, base: &ProviderRequest) -> ProviderRequest {
     let config = &loaded.config.model;
     let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let mut request = ProviderRequest {
@@ -134,13 +171,13 @@ fn chosen(loaded: &Loaded) -> ProviderRequest {
         api_mode: config.api_mode,
         context_length: config.context_length,
         max_tokens: config.max_tokens,
-        ..common(loaded)
+        ..base.clone()
     };
     complete(loaded, &mut request);
     request
 }
 
-fn fallback(loaded: &Loaded, entry: &FallbackConfig) -> ProviderRequest {
+fn fallback(loaded: &Loaded, base: &ProviderRequest, entry: &FallbackConfig) -> ProviderRequest {
     let mut request = ProviderRequest {
         provider: Some(entry.provider.clone()),
         model: Some(entry.model.clone()),
@@ -149,13 +186,36 @@ fn fallback(loaded: &Loaded, entry: &FallbackConfig) -> ProviderRequest {
         key_env: entry.key_env.clone(),
         api_mode: entry.api_mode,
         context_length: entry.context_length,
-        ..common(loaded)
+        ..base.clone()
     };
     complete(loaded, &mut request);
     request
 }
 
-/// What holds for every model.
+/// What holds for every model, catalogue and log included, and what the person should know about these.
+pub(crate) fn base(loaded: &Loaded) -> (ProviderRequest, Vec<String>) {
+    let (catalogue, mut warnings) =
+        talaria_providers::catalogue::update::layered(&loaded.home.fetched_models(), &loaded.home.models());
+    let open = |path: &PathBuf| match HttpLog::open(path) {
+        Ok(log) => Some(Arc::new(log)),
+        Err(error) => {
+            warnings.push(format!(
+                "--debug-http {}: {error}; nothing is written down",
+                path.display()
+            ));
+            None
+        }
+    };
+    let debug = loaded.debug_http.as_ref().and_then(open);
+    let base = ProviderRequest {
+        debug,
+        catalogue: Some(catalogue),
+        ..common(loaded)
+    };
+    (base, warnings)
+}
+
+/// What the configuration says for every model.
 fn common(loaded: &Loaded) -> ProviderRequest {
     let config = &loaded.config;
     let ca_bundle = loaded
@@ -167,6 +227,7 @@ fn common(loaded: &Loaded) -> ProviderRequest {
     let strategies = config.credential_pool_strategies.iter();
     let strategies = strategies.filter_map(|(provider, name)| Some((provider.clone(), name.parse().ok()?)));
     ProviderRequest {
+        user_home: std::env::home_dir(),
         auth_file: Some(loaded.home.auth_file()),
         pool_strategies: strategies.collect(),
         effort: config

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use talaria_context::compress::{Accepted, Compressed, Plan};
 use talaria_recovery::{ErrorKind, Failure};
-use talaria_types::{Completion, ModelRequest};
+use talaria_types::{Completion, ModelRequest, Usage};
 use tokio_util::sync::CancellationToken;
 
 use crate::bill::Bill;
@@ -28,6 +28,11 @@ pub(crate) enum Summarised {
 /// Asks one model after the other.
 pub(crate) struct Summariser<'a> {
     pub(crate) models: Vec<Arc<Model>>,
+    /// The session's own prefix with the question behind it, and the model it was
+    /// sent to before: asked first.
+    pub(crate) prefix: Option<(Arc<Model>, ModelRequest)>,
+    /// What the provider counted for that request.
+    pub(crate) prefix_usage: Option<Usage>,
     pub(crate) timeout: Duration,
     pub(crate) cancel: &'a CancellationToken,
     /// What the requests cost.
@@ -35,6 +40,9 @@ pub(crate) struct Summariser<'a> {
     /// Who wrote the summary.
     pub(crate) author: Option<Arc<Model>>,
 }
+
+/// The person stopped it.
+struct Interrupted;
 
 /// Why one model gave none.
 enum Unwritten {
@@ -47,6 +55,17 @@ impl Summariser<'_> {
     pub(crate) async fn write(&mut self, plan: &mut Plan) -> Summarised {
         let mut reasons = Vec::new();
         let mut last = None;
+        if let Some((model, request)) = self.prefix.take() {
+            match self.ask_behind_prefix(&model, &request, plan).await {
+                Ok(Some(compressed)) => {
+                    self.author = Some(model);
+                    return Summarised::Done(Box::new(compressed), None);
+                }
+                // The record is another question: it may be answered where this one was not.
+                Ok(None) => {}
+                Err(Interrupted) => return Summarised::Interrupted,
+            }
+        }
         for model in self.models.clone() {
             match self.ask(&model, plan).await {
                 Ok(compressed) => {
@@ -68,6 +87,32 @@ impl Summariser<'_> {
             }
         }
         Summarised::Failed(reasons, last)
+    }
+
+    /// The summary as an addition to what the session itself sends. Nothing when the
+    /// answer was no summary or the request does not suit the provider.
+    async fn ask_behind_prefix(
+        &mut self,
+        model: &Arc<Model>,
+        request: &ModelRequest,
+        plan: &mut Plan,
+    ) -> Result<Option<Compressed>, Interrupted> {
+        let answer = match self.send(model, request).await {
+            Ok(answer) => answer,
+            Err(failure) if failure.kind == ErrorKind::Interrupted => return Err(Interrupted),
+            Err(failure) => {
+                tracing::info!(kind = ?failure.kind, "no summary behind the session's prefix: {}", failure.message);
+                return Ok(None);
+            }
+        };
+        self.prefix_usage = answer.usage;
+        match plan.accept_prefix(&answer) {
+            Ok(compressed) => Ok(Some(compressed)),
+            Err(rejected) => {
+                tracing::info!("no summary behind the session's prefix: {rejected}");
+                Ok(None)
+            }
+        }
     }
 
     async fn ask(&mut self, model: &Arc<Model>, plan: &mut Plan) -> Result<Compressed, Unwritten> {

@@ -172,6 +172,23 @@ pub struct CompactionReport {
     pub cost_usd: Option<f64>,
 }
 
+impl CompactionReport {
+    /// Tokens and price of the summary calls in words; nothing when none was made.
+    pub fn bill_in_words(&self) -> Option<String> {
+        let usage = self.usage;
+        if usage == Usage::default() {
+            return None;
+        }
+        let price = self
+            .cost_usd
+            .map_or_else(|| "price unknown".to_owned(), |usd| format!("{usd:.4} USD"));
+        Some(format!(
+            "the summary took {} prompt tokens ({} cached) and {} out, {price}",
+            usage.prompt_tokens, usage.cache_read_tokens, usage.completion_tokens
+        ))
+    }
+}
+
 /// How many of the hidden facts are still in context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchors {

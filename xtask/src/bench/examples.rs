@@ -13,6 +13,10 @@ pub(super) fn store(stage: &Stage, report: &mut Report) -> Result<()> {
     example(stage, report, ("talaria-store", "store_bench"), &[folder])
 }
 
+pub(super) fn sessions(stage: &Stage, report: &mut Report) -> Result<()> {
+    example(stage, report, ("talaria-runtime", "sessions_bench"), &[])
+}
+
 pub(super) fn compress(stage: &Stage, report: &mut Report) -> Result<()> {
     example(stage, report, ("talaria-context", "compress_bench"), &[])
 }

@@ -53,6 +53,11 @@ const BENCHES: &[Bench] = &[
         run: examples::store,
     },
     Bench {
+        name: "sessions",
+        about: "five hundred sessions open in one process",
+        run: examples::sessions,
+    },
+    Bench {
         name: "compress",
         about: "compressing 2,000 messages, the model aside",
         run: examples::compress,

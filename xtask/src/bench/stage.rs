@@ -147,7 +147,8 @@ impl Drop for Model {
 fn config(base_url: &str) -> String {
     format!(
         "model:\n  default: mock-model\n  provider: custom\n  base_url: {base_url}\n  api_key: bench-key-0000\n  \
-         context_length: 200000\nauxiliary:\n  title_generation:\n    enabled: false\n"
+         context_length: 200000\nauxiliary:\n  title_generation:\n    enabled: false\n\
+         memory:\n  nudge_interval: 0\nskills:\n  creation_nudge_interval: 0\n"
     )
 }
 

@@ -3,6 +3,7 @@
 //! They stand in `auth.json`; nothing here prints one.
 
 mod add;
+mod login;
 
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};

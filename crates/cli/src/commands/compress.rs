@@ -69,8 +69,11 @@ fn told(report: &CompactionReport, preview: bool) -> String {
             report.reason.as_deref().unwrap_or("no reason given")
         );
     }
+    let bill = report
+        .bill_in_words()
+        .map_or_else(String::new, |bill| format!("{bill}\n"));
     format!(
-        "{} messages hidden, about {} → {} tokens, kept {} of {} anchors\n{} → {}",
+        "{} messages hidden, about {} → {} tokens, kept {} of {} anchors\n{bill}{} → {}",
         report.messages_hidden,
         report.tokens_before,
         report.tokens_after,

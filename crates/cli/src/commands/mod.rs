@@ -13,6 +13,7 @@ mod man;
 mod memory;
 mod mock_llm;
 mod model;
+mod models;
 mod recall;
 mod replay;
 mod search;
@@ -55,6 +56,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     skills::ROW,
     config::ROW,
     model::ROW,
+    models::ROW,
     auth::ROW,
     tools::ROW,
     insights::ROW,

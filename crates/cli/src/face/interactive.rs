@@ -32,12 +32,14 @@ const OWN: [(&str, &str); 3] = [
     ("stop", "while a turn runs: stop it (also Ctrl+C)"),
 ];
 /// Commands of the engine, for completion; `/help` has the whole list.
-const ENGINES: [&str; 11] = [
+const ENGINES: [&str; 13] = [
     "help",
     "new",
     "resume",
     "branch",
     "title",
+    "goal",
+    "context",
     "compress",
     "uncompress",
     "undo",
@@ -175,25 +177,37 @@ impl Talk<'_> {
     /// Runs a turn; an exit code when the person leaves.
     fn turn(&mut self, content: Content) -> Option<u8> {
         self.turns += 1;
-        let end = self.ask(Op::Prompt { content });
-        self.settle(end)
+        let end = self.ask(Some(Op::Prompt { content }));
+        self.settle(end).or_else(|| self.follow())
+    }
+
+    /// Stays with a session that goes on by itself.
+    fn follow(&mut self) -> Option<u8> {
+        while self.session.goes_on() {
+            self.turns += 1;
+            let end = self.ask(None);
+            if let Some(code) = self.settle(end) {
+                return Some(code);
+            }
+        }
+        None
     }
 
     fn command(&mut self, line: &str) -> Option<u8> {
         let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let end = self.ask(Op::Command {
+        let end = self.ask(Some(Op::Command {
             name: name.to_owned(),
             args: args.trim().to_owned(),
-        });
+        }));
         if matches!(name, "help" | "commands") {
             for (name, help) in OWN {
                 output::note(&format!("  /{name:<18} {help}"));
             }
         }
-        self.settle(end)
+        self.settle(end).or_else(|| self.follow())
     }
 
-    fn ask(&mut self, op: Op) -> End {
+    fn ask(&mut self, op: Option<Op>) -> End {
         // What came while the person typed is told first, and is no answer to what they ask now.
         while let Ok(envelope) = self.events.try_recv() {
             self.view.event(&envelope.event);

@@ -122,7 +122,7 @@ impl Show {
             later: None,
             leaving: true,
         };
-        let end = turn.run(op).await;
+        let end = turn.run(Some(op)).await;
         Ok((end, session, events))
     }
 

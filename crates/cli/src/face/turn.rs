@@ -62,10 +62,11 @@ pub(super) enum End {
 }
 
 impl Turn<'_> {
-    /// Asks `op` of the session and stays until it is done.
-    pub(super) async fn run(mut self, op: Op) -> End {
-        let is_command = matches!(op, Op::Command { .. });
-        self.session.send(op);
+    /// Asks `op` of the session and stays until it is done; without one, stays for the
+    /// turn that the session runs by itself.
+    pub(super) async fn run(mut self, op: Option<Op>) -> End {
+        let is_command = matches!(op, Some(Op::Command { .. }));
+        op.into_iter().for_each(|op| self.session.send(op));
         let mut running = !is_command;
         let mut pending: Vec<Pending> = Vec::new();
         let mut deadline: Option<Instant> = None;

@@ -269,9 +269,12 @@ impl View {
 
     fn compacted(&mut self, report: &CompactionReport) {
         let line = if report.compressed {
+            let bill = report
+                .bill_in_words()
+                .map_or_else(String::new, |bill| format!("; {bill}"));
             format!(
-                "compacted: {} → {} tokens",
-                report.tokens_before, report.tokens_after
+                "compacted: {} → {} tokens, kept {} of {} anchors{bill}",
+                report.tokens_before, report.tokens_after, report.anchors.kept, report.anchors.total
             )
         } else {
             format!(

@@ -12,6 +12,7 @@ mod conversation;
 mod database;
 mod doctor;
 mod memory;
+mod models;
 mod program;
 mod sessions;
 mod skills;

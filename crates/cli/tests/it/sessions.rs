@@ -115,7 +115,7 @@ fn what_the_user_typed_is_masked_in_exports_recall_and_search() {
         &["sessions", "export", &herons, "--json"],
         &["sessions", "export", "--format", "md"],
         &["sessions", "show", &herons, "--full", "--json"],
-        &["sessions", "context", &herons, "--json"],
+        &["sessions", "context", &herons, "--messages", "--json"],
         &["sessions", "list", "--json"],
         &["recall", "1", "--json"],
         &["search", "herons", "--json"],
@@ -213,7 +213,7 @@ fn a_recorded_turn_is_replayed_without_the_server() {
     let (server, home, [herons, _]) = two_sessions();
     let asked = server.requests().len();
     let ran = run(&home, &["replay", &herons]).ok();
-    assert!(ran.out.contains("1 calls, all as recorded"), "{}", ran.out);
+    assert!(ran.out.contains("1 call, all as recorded"), "{}", ran.out);
     assert_eq!(
         run(&home, &["replay", &herons, "--json"]).ok().json()["same"],
         true

@@ -97,6 +97,8 @@ impl Wire {
             images: PathBuf::new(),
             ca_bundle: None,
             effort: None,
+            cloud: None,
+            debug: None,
             catalogue: Catalogue::shipped(),
         }
     }

@@ -7,7 +7,7 @@
 //! environment holds come after those of the file; of them the file knows no
 //! more than whether they rest.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,7 +18,7 @@ use talaria_recovery::Failure;
 
 use super::entry::{Listed, forget, listed, rest};
 use super::file::AuthFile;
-use super::secret;
+use super::{login, secret};
 
 const POOLS: &str = "credential_pool";
 /// Members of an entry that are secret.
@@ -202,7 +202,7 @@ impl CredentialPool {
                 .map(|number| format!("key{number}"))
                 .find(|id| !taken.contains(&id.as_str()));
             let id = id.unwrap_or_default();
-            let kept = new.secret.as_ref().filter(|_| !new.source.contains(':'));
+            let kept = new.secret.as_ref().filter(|_| secret::is_stored(&new.source));
             let mut entry = json!({
                 "id": id, "label": new.label, "auth_type": "api_key", "priority": entries.len(),
                 "source": new.source, "access_token": kept.map(ExposeSecret::expose_secret),
@@ -268,7 +268,7 @@ impl CredentialPool {
                 entries.sort_by_key(|entry| entry["request_count"].as_u64().unwrap_or(0));
             }
         }
-        let chosen = first(&entries).or_else(|| first(&self.resting()))?;
+        let chosen = self.first(&entries).or_else(|| self.first(&self.resting()))?;
         if self.strategy != Strategy::FillFirst {
             self.count(&chosen.id);
         }
@@ -298,7 +298,60 @@ impl CredentialPool {
         if let Err(error) = rested {
             tracing::warn!(%error, "a refused credential could not be marked");
         }
-        first(&self.good(Some(id)))
+        self.first(&self.good(Some(id)))
+    }
+
+    /// The provider whose credentials these are.
+    pub(super) fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// The file they stand in.
+    pub(super) fn path(&self) -> &Path {
+        &self.file.0
+    }
+
+    /// One of them as it stands in the file now, with its key.
+    pub(super) fn entry(&self, id: &str) -> Option<Value> {
+        self.usable().into_iter().find(|entry| entry["id"] == id)
+    }
+
+    /// Sets members of one of them.
+    pub(super) fn store(&self, id: &str, members: &Map<String, Value>) -> Result<(), PoolError> {
+        self.change(|entries| {
+            let entry = entries.iter_mut().find(|entry| entry["id"] == id);
+            if let Some(entry) = entry.and_then(Value::as_object_mut) {
+                entry.extend(members.clone());
+            }
+            Ok(())
+        })
+    }
+
+    /// The first one whose secret can be had.
+    fn first(&self, entries: &[Value]) -> Option<Picked> {
+        entries.iter().find_map(|entry| {
+            let id = entry["id"].as_str().unwrap_or_default();
+            let base_url = entry["base_url"]
+                .as_str()
+                .or_else(|| entry["inference_base_url"].as_str());
+            let fetched = match login::row_of(&self.provider, entry) {
+                Some(row) => {
+                    login::key_of(row, entry).ok_or_else(|| "nothing of the login is stored".to_owned())
+                }
+                None => secret::fetch(entry),
+            };
+            match fetched {
+                Ok(key) => Some(Picked {
+                    id: id.to_owned(),
+                    key: SecretString::from(key),
+                    base_url: base_url.filter(|url| !url.is_empty()).map(str::to_owned),
+                }),
+                Err(why) => {
+                    tracing::warn!("the credential {id} cannot be used: {why}");
+                    None
+                }
+            }
+        })
     }
 
     fn count(&self, id: &str) {
@@ -422,29 +475,8 @@ impl CredentialPool {
     }
 }
 
-/// The first one whose secret can be had.
-fn first(entries: &[Value]) -> Option<Picked> {
-    entries.iter().find_map(|entry| {
-        let id = entry["id"].as_str().unwrap_or_default();
-        let base_url = entry["base_url"]
-            .as_str()
-            .or_else(|| entry["inference_base_url"].as_str());
-        match secret::fetch(entry) {
-            Ok(key) => Some(Picked {
-                id: id.to_owned(),
-                key: SecretString::from(key),
-                base_url: base_url.filter(|url| !url.is_empty()).map(str::to_owned),
-            }),
-            Err(why) => {
-                tracing::warn!("the credential {id} cannot be used: {why}");
-                None
-            }
-        }
-    })
-}
-
 /// The variable that holds an entry's secret.
-fn variable(entry: &Value) -> Option<&str> {
+pub(super) fn variable(entry: &Value) -> Option<&str> {
     entry["source"].as_str()?.strip_prefix("env:")
 }
 

@@ -41,12 +41,14 @@ pub(super) fn may_have(entry: &Value) -> bool {
         .as_str()
         .and_then(|source| source.split_once(':'))
         .is_some_and(|(kind, _)| matches!(kind, "file" | "command" | "keyring"));
-    let stored = || {
-        entry["access_token"]
-            .as_str()
-            .is_some_and(|key| !key.trim().is_empty())
-    };
-    elsewhere || stored()
+    let holds = |name: &&str| entry[*name].as_str().is_some_and(|key| !key.trim().is_empty());
+    elsewhere || ["access_token", "refresh_token", "agent_key"].iter().any(holds)
+}
+
+/// Whether a secret from this source stands in the file itself.
+pub(super) fn is_stored(source: &str) -> bool {
+    let kind = source.split_once(':').map(|(kind, _)| kind);
+    !kind.is_some_and(|kind| matches!(kind, "env" | "file" | "command" | "keyring"))
 }
 
 /// Puts a secret into the system's keyring.

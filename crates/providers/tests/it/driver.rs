@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use talaria_llm::Provider;
 use talaria_providers::{CredentialPool, NewCredential, Strategy, connect, resolve};
-use talaria_recovery::{Failure, Phase};
+use talaria_recovery::{Failure, Phase, Symptom};
 use talaria_types::{Completion, Delta, ErrorKind, Rewrite};
 use tokio_util::sync::CancellationToken;
 
@@ -321,4 +321,29 @@ async fn a_spent_key_is_left_for_the_next_of_the_pool() {
     assert_eq!(ask(&*provider).await.unwrap().text, "paid");
     let seen = server.seen();
     assert!(seen[0].head.contains("sk-pool-1") && seen[1].head.contains("sk-pool-2"));
+}
+
+#[tokio::test]
+async fn what_is_no_model_server_is_not_asked_again() {
+    let page = "<!doctype html><html><head><title>Grafana</title></head></html>";
+    for (reply, told) in [
+        (plain("200 OK", "content-type: text/html\r\n", page), "Grafana"),
+        (
+            plain("200 OK", "content-type: application/json\r\n", "[1, 2]"),
+            "no",
+        ),
+        (plain("200 OK", "content-type: application/json\r\n", "[]"), "no"),
+        (
+            plain(
+                "307 Temporary Redirect",
+                "location: https://example.org/login\r\n",
+                "",
+            ),
+            "example.org/login",
+        ),
+    ] {
+        let failure = answer_to(reply).await.unwrap_err();
+        assert_eq!(failure.symptom, Some(Symptom::WrongAddress), "{failure:?}");
+        assert!(failure.message.contains(told), "{failure:?}");
+    }
 }

@@ -1,8 +1,7 @@
 //! `/branch`
 
-use talaria_types::Event;
-
 use super::{Command, CommandError};
+use crate::boundary::Boundary;
 use crate::clock;
 use crate::session::Session;
 
@@ -28,13 +27,9 @@ fn branch(session: &mut Session, title: &str) -> Result<String, CommandError> {
         session.id = from;
         return Err(error.into());
     }
-    session.store().end_session(&from, "branched", clock::now())?;
-    let to = session.id.clone();
+    let to = std::mem::replace(&mut session.id, from.clone());
+    session.leave(Boundary::Branched)?;
     session.open(&to)?;
-    session.sink.tell(Event::SessionRotated {
-        from: from.clone(),
-        to,
-        reason: "branch".to_owned(),
-    });
+    session.arrived(&from, Boundary::Branched);
     Ok(format!("branched from {from}: {}", session.id))
 }

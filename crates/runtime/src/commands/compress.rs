@@ -51,8 +51,11 @@ async fn compress(session: &mut Session, args: &str) -> Result<String, CommandEr
             report.reason.unwrap_or_default()
         ));
     }
+    let bill = report
+        .bill_in_words()
+        .map_or_else(String::new, |bill| format!("\n{bill}"));
     Ok(format!(
-        "{} messages hidden, about {} → {} tokens, kept {} of {} anchors; /uncompress undoes it",
+        "{} messages hidden, about {} → {} tokens, kept {} of {} anchors; /uncompress undoes it{bill}",
         report.messages_hidden,
         report.tokens_before,
         report.tokens_after,

@@ -1,5 +1,6 @@
 //! `/memory`
 
+use jiff::tz::TimeZone;
 use talaria_memory::{Author, HistoryEntry, Memory, Origin, Pending, Target};
 
 use super::{Command, CommandError};
@@ -80,7 +81,7 @@ fn pending(waiting: &[Pending]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn history(records: &[HistoryEntry], zone: &jiff::tz::TimeZone) -> String {
+fn history(records: &[HistoryEntry], zone: &TimeZone) -> String {
     if records.is_empty() {
         return "nothing was written yet".to_owned();
     }

@@ -2,6 +2,8 @@
 
 mod branch;
 mod compress;
+mod context;
+mod goal;
 mod help;
 mod memory;
 mod new;
@@ -54,6 +56,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     resume::COMMAND,
     branch::COMMAND,
     title::COMMAND,
+    goal::COMMAND,
+    context::COMMAND,
     compress::COMMAND,
     uncompress::COMMAND,
     undo::COMMAND,

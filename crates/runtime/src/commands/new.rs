@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use talaria_types::Event;
-
 use super::{Command, CommandError};
+use crate::boundary::Boundary;
 use crate::clock;
 use crate::session::Session;
 
@@ -17,9 +16,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn start(session: &mut Session, title: &str) -> Result<String, CommandError> {
     let from = session.id.clone();
-    if session.stored {
-        session.store().end_session(&from, "new_session", clock::now())?;
-    }
+    session.leave(Boundary::New)?;
     session.id = clock::fresh_session_id();
     session.root = session.id.clone();
     session.started_at = clock::now();
@@ -31,11 +28,6 @@ fn start(session: &mut Session, title: &str) -> Result<String, CommandError> {
     session.title = (!title.is_empty()).then(|| title.to_owned());
     session.executor.session().hydrate(&Vec::<Arc<_>>::new());
     session.executor.session().rename(session.id.as_str());
-    let to = session.id.clone();
-    session.sink.tell(Event::SessionRotated {
-        from,
-        to,
-        reason: "new_session".to_owned(),
-    });
+    session.arrived(&from, Boundary::New);
     Ok(format!("a new session: {}", session.id))
 }

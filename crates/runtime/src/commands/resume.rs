@@ -1,10 +1,9 @@
 //! `/resume`
 
 use talaria_store::ListFilter;
-use talaria_types::Event;
 
 use super::{Command, CommandError};
-use crate::clock;
+use crate::boundary::Boundary;
 use crate::session::Session;
 
 pub(super) const COMMAND: Command = Command {
@@ -24,18 +23,9 @@ fn resume(session: &mut Session, name: &str) -> Result<String, CommandError> {
         return Ok("this is that session".to_owned());
     }
     let from = session.id.clone();
-    if session.stored {
-        session
-            .store()
-            .end_session(&from, "resumed_other", clock::now())?;
-    }
+    session.leave(Boundary::Resumed)?;
     session.open(&tip)?;
-    let to = session.id.clone();
-    session.sink.tell(Event::SessionRotated {
-        from,
-        to,
-        reason: "resume".to_owned(),
-    });
+    session.arrived(&from, Boundary::Resumed);
     Ok(format!(
         "going on with {} ({} messages)",
         session.id,

@@ -1,9 +1,8 @@
 //! `/uncompress`
 
-use talaria_types::Event;
-
 use super::{Command, CommandError};
 use crate::EngineError;
+use crate::boundary::Boundary;
 use crate::session::Session;
 
 pub(super) const COMMAND: Command = Command {
@@ -33,12 +32,9 @@ async fn uncompress(session: &mut Session, args: &str) -> Result<String, Command
         | EngineError::Busy(text) => CommandError::Refused(text),
     })?;
     let from = session.id.clone();
+    session.leave(Boundary::Uncompressed)?;
     session.open(&undone.session_id)?;
-    session.sink.tell(Event::SessionRotated {
-        from,
-        to: undone.session_id.clone(),
-        reason: "uncompress".to_owned(),
-    });
+    session.arrived(&from, Boundary::Uncompressed);
     Ok(format!(
         "{} messages, about {} tokens: {}",
         undone.messages, undone.tokens, undone.session_id

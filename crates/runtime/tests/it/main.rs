@@ -7,6 +7,7 @@
 )]
 
 mod arrows;
+mod compression;
 mod crash;
 mod memory;
 mod review;

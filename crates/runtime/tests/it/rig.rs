@@ -26,7 +26,12 @@ impl Rig {
 
     /// The same with more lines in `config.yaml`.
     pub(crate) fn with_config(steps: &Value, more: &str) -> Self {
-        let scenario = Scenario::from_value(serde_json::json!({ "steps": steps })).unwrap();
+        Self::with_scenario(&serde_json::json!({ "steps": steps }), more)
+    }
+
+    /// A server that plays a whole scenario.
+    pub(crate) fn with_scenario(scenario: &Value, more: &str) -> Self {
+        let scenario = Scenario::from_value(scenario.clone()).unwrap();
         let server = MockServer::start(scenario).unwrap();
         let home = TempHome::pointing_at(&server).unwrap();
         let path = home.path().join("config.yaml");
@@ -40,7 +45,22 @@ impl Rig {
         self.engine_with(&Overrides::default())
     }
 
+    /// The same with a person at it.
+    pub(crate) fn interactive_engine(&self) -> Engine {
+        self.engine_for(&Overrides::default(), true)
+    }
+
+    /// Changes the database behind the program's back.
+    pub(crate) fn sql(&self, statements: &str) {
+        let connection = rusqlite::Connection::open(self.home.database()).unwrap();
+        connection.execute_batch(statements).unwrap();
+    }
+
     pub(crate) fn engine_with(&self, overrides: &Overrides) -> Engine {
+        self.engine_for(overrides, false)
+    }
+
+    fn engine_for(&self, overrides: &Overrides, interactive: bool) -> Engine {
         let loaded = talaria_config::load(Home::at(self.home.path()), &self.home.work(), overrides).unwrap();
         let options = EngineOptions {
             cwd: self.home.work(),
@@ -48,7 +68,7 @@ impl Rig {
             yolo: false,
             ignore_rules: false,
             skills: Vec::new(),
-            interactive: false,
+            interactive,
         };
         Engine::open(loaded, options).unwrap()
     }

@@ -7,9 +7,9 @@ use clap::Args;
 use serde_json::{Map, Value};
 use talaria_config::Loaded;
 use talaria_providers::catalogue::providers::{self, LoginMethod};
-use talaria_providers::{NewCredential, SecretString};
+use talaria_providers::{LoginRow, NewCredential, SecretString, login_row};
 
-use super::{known, pool};
+use super::{known, login, pool};
 use crate::exit::{DONE, Failure, Outcome};
 use crate::output;
 use crate::place::Place;
@@ -41,6 +41,18 @@ pub(super) struct Add {
     #[arg(long)]
     keyring: bool,
 
+    /// Log in: in the browser, or with a code where the provider offers no other way.
+    #[arg(long, conflicts_with_all = ["secret", "keyring"])]
+    oauth: bool,
+
+    /// Log in without a browser on this machine.
+    #[arg(long)]
+    no_browser: bool,
+
+    /// Another login server in the place of the provider's own, such as a company's.
+    #[arg(long, value_name = "URL")]
+    portal_url: Option<String>,
+
     /// The address this key is good at, where it has one of its own.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
@@ -55,11 +67,32 @@ impl Add {
                     .hint("set them up as for the cloud's command line, or in its variables"),
             );
         }
-        let new = self.credential(&provider)?;
+        let mut new = match self.login(&provider) {
+            Some(row) => login::log_in(loaded, row, self.no_browser, self.portal_url.as_deref())?,
+            None if self.oauth => {
+                return Err(Failure::usage(format!("one does not log in to {provider}"))
+                    .hint(format!("it takes a key: talaria auth add {provider}")));
+            }
+            None => self.credential(&provider)?,
+        };
+        if let Some(label) = &self.label {
+            new.label.clone_from(label);
+        }
+        if let Some(url) = &self.base_url {
+            let url = url.trim_end_matches('/').to_owned();
+            new.members.insert("base_url".to_owned(), Value::String(url));
+        }
         place.home.ensure()?;
         let id = pool(loaded, &provider).add(&new)?;
         output::note(&format!("{provider}: added {} ({id})", new.label));
         Ok(DONE)
+    }
+
+    /// How one logs in, when a login is asked for: in words, or because this provider takes nothing else.
+    fn login(&self, provider: &str) -> Option<&'static LoginRow> {
+        let has_key = self.api_key.is_some() || self.file.is_some() || self.command.is_some() || self.keyring;
+        let takes_logins = providers::row(provider).is_some_and(|row| row.login == LoginMethod::OAuth);
+        login_row(provider).filter(|_| self.oauth || (takes_logins && !has_key))
     }
 
     fn credential(&self, provider: &str) -> Result<NewCredential, Failure> {
@@ -83,18 +116,11 @@ impl Add {
             };
             (source, Some(valid(&key)?))
         };
-        let mut members = Map::new();
-        if let Some(url) = &self.base_url {
-            members.insert(
-                "base_url".to_owned(),
-                Value::String(url.trim_end_matches('/').to_owned()),
-            );
-        }
         Ok(NewCredential {
             label: label(),
             source,
             secret,
-            members,
+            members: Map::new(),
         })
     }
 }

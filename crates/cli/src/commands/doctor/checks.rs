@@ -86,31 +86,6 @@ pub(super) fn secrets(place: &Place) -> Vec<Finding> {
     open.collect()
 }
 
-/// A provider and a credential for it.
-pub(super) fn provider(place: &Place) -> Vec<Finding> {
-    const NAME: &str = "provider";
-    let loaded = place
-        .cwd(None)
-        .and_then(|cwd| place.config(&cwd, &Overrides::default()));
-    // What is wrong with the configuration is told by its own check.
-    let Ok(loaded) = loaded else { return Vec::new() };
-    match talaria_runtime::chosen_model(&loaded) {
-        Ok(identity) => {
-            vec![Finding::ok(
-                NAME,
-                format!(
-                    "{} of {} at {}",
-                    identity.model, identity.provider, identity.base_url
-                ),
-            )]
-        }
-        Err(error) => vec![
-            Finding::failed(NAME, error.to_string())
-                .hint("for instance: talaria config set OPENAI_API_KEY sk-…  and  talaria model gpt-5.1"),
-        ],
-    }
-}
-
 /// The database: sound.
 pub(super) fn database(place: &Place) -> Vec<Finding> {
     const NAME: &str = "database";

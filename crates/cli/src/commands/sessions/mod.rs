@@ -1,5 +1,6 @@
 //! `sessions`: the stored conversations.
 
+mod context;
 mod export;
 mod list;
 mod remove;
@@ -52,8 +53,8 @@ enum Action {
     Lineage(tree::Lineage),
     /// Make a copy that goes its own way.
     Branch(tree::Branch),
-    /// Print what the next request of a session would start from.
-    Context(show::Context),
+    /// Show what fills a session's window, and how far the next compression is.
+    Context(context::Context),
 }
 
 /// Arguments of `rename`.

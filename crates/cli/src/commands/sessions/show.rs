@@ -1,9 +1,7 @@
-//! `sessions show` and `sessions context`.
+//! `sessions show`.
 
 use clap::Args;
-use serde_json::{Value, json};
 use talaria_redact::redact;
-use talaria_store::SessionStore;
 use talaria_types::{Role, StoredMessage};
 
 use super::find;
@@ -99,66 +97,4 @@ fn entry(stored: &StoredMessage, style: Style) -> String {
     }
     out.push('\n');
     out
-}
-
-/// Arguments of `context`.
-#[derive(Args, Debug)]
-pub(super) struct Context {
-    /// Id, unique prefix or title; its live end is meant.
-    session: String,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
-}
-
-impl Context {
-    pub(super) fn run(self, place: &Place) -> Outcome {
-        let (store, found) = find(place, &self.session)?;
-        let id = store.tip(&found)?;
-        let messages = store.live(&id)?;
-        let prompt = store
-            .session(&id)?
-            .and_then(|row| row.system_prompt)
-            .unwrap_or_default();
-        let sizes: Vec<u64> = messages.iter().map(size).collect();
-        let tokens = estimate(prompt.len() as u64) + sizes.iter().sum::<u64>();
-        if self.json {
-            let list: Vec<Value> = messages.iter().map(shapes::message).collect();
-            output::json(&json!({
-                "session_id": id, "system_prompt": redact(&prompt), "messages": list, "tokens_estimated": tokens,
-            }));
-            return Ok(DONE);
-        }
-        output::line(&format!(
-            "{id}: {}, about {}",
-            text::count(messages.len(), "message"),
-            text::count(tokens, "token")
-        ));
-        output::line(&format!("{:>10}  system prompt", estimate(prompt.len() as u64)));
-        for (message, size) in messages.iter().zip(&sizes) {
-            let body = redact(&message.message.content.text()).into_owned();
-            let role = message.message.role.as_str();
-            output::line(&format!(
-                "{size:>10}  [{}] {role}: {}",
-                message.id,
-                text::clipped(&body, 80)
-            ));
-        }
-        Ok(DONE)
-    }
-}
-
-/// About four bytes a token: good enough to see where the room goes.
-fn estimate(bytes: u64) -> u64 {
-    bytes.div_ceil(4)
-}
-
-fn size(stored: &StoredMessage) -> u64 {
-    let calls: usize = stored
-        .message
-        .tool_calls
-        .iter()
-        .map(|call| call.name.len() + call.arguments.len())
-        .sum();
-    estimate((stored.message.content.text().len() + calls) as u64)
 }

@@ -26,6 +26,8 @@ fn endpoint(provider: &str, model: &str) -> Endpoint {
         images: PathBuf::new(),
         ca_bundle: None,
         effort: None,
+        cloud: None,
+        debug: None,
         catalogue: Catalogue::shipped(),
     }
 }
