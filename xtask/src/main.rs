@@ -1,10 +1,11 @@
-//! Chores of the repository that need more than a command line: `cargo xtask tidy|docs|bench`.
+//! Chores of the repository that need more than a command line: `cargo xtask tidy|docs|bench|eval`.
 //!
 //! `tidy` holds the house rules that no compiler knows; `docs` writes the documents that are made from
 //! tables in the code; `bench` measures the program against the floors of the machine it runs on.
 
 mod bench;
 mod docs;
+mod eval;
 mod tidy;
 mod tree;
 
@@ -15,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy [--fix]         check the house rules; --fix writes the generated files
   docs                 write the generated documents
+  eval compression …   measure how much of a long session survives its compressions
   bench [--bin FILE] [--quick] [NAME…]
                        measure the program (a release build) against the floors of this machine";
 
@@ -28,6 +30,7 @@ fn main() -> Result<()> {
     match command.as_str() {
         "tidy" => tidy::run(&root()?, arguments.iter().any(|argument| argument == "--fix")),
         "docs" => docs::write(&root()?),
+        "eval" => eval::run(&arguments),
         "bench" => bench::run(&root()?, &arguments),
         // Started by `bench` for each process it measures.
         "measure" => bench::helper(&arguments),

@@ -48,12 +48,12 @@ impl Session {
         let unheard = self.inbox.take_steer();
         let goes_on = self.pursue(&result, &cancel).await;
         self.inbox.end_turn();
-        let wanted = self.want_review(&result);
         self.hear(unheard, result.completed);
         // What the person said comes before what the goal asks for.
         if let Some(text) = goes_on.filter(|_| !self.inbox.goes_on()) {
             self.inbox.ask_next(text);
         }
+        let wanted = self.want_review(&result);
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });

@@ -160,6 +160,7 @@ impl Session {
             focus: order.focus.clone(),
             memory: None,
             todo: self.executor.session().todo_snapshot(),
+            known: self.known_anchors()?,
             today: Some(clock::date_in_words(clock::now(), &self.shared.zone)),
         };
         match compress::plan(&history, &budget, guidance) {

@@ -1,6 +1,7 @@
 //! What a lineage remembers about its compressions over processes: sizes, pauses
 //! and the cool-down after failed summaries.
 
+use talaria_context::compress::AnchorRecord;
 use talaria_context::meter::Meter;
 use talaria_recovery::ErrorKind;
 use talaria_store::StoreError;
@@ -43,6 +44,17 @@ impl Session {
         self.store().set_meta(&self.meter_key(), Some(&text))?;
         self.kept_meter = Some(text);
         Ok(())
+    }
+
+    /// The facts that the newest compression of the conversation knew.
+    ///
+    /// # Errors
+    /// When its record cannot be read.
+    pub(crate) fn known_anchors(&self) -> Result<Vec<AnchorRecord>, StoreError> {
+        let newest = self.store().compactions(&self.id)?.pop();
+        let index = newest.map(|row| row.facts.anchor_index).unwrap_or_default();
+        // A record of another version is no reason not to compress.
+        Ok(serde_json::from_value(index).unwrap_or_default())
     }
 
     fn repairs_key(&self) -> String {

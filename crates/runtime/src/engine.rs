@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use talaria_config::Loaded;
@@ -32,7 +33,7 @@ use crate::session::Session;
 use crate::session_search::SessionSearch;
 use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
 use crate::skill_turns;
-use crate::{SessionHandle, actor, clock, housekeeping, setup};
+use crate::{SessionHandle, actor, approval_judge, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -69,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) curated: Option<Arc<Curated>>,
     /// The skills.
     pub(crate) library: Arc<Library>,
+    /// Reviews of this process are left to the next start.
+    pub(crate) reviews_later: AtomicBool,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -84,7 +87,12 @@ impl Shared {
     /// How long a side task may take.
     pub(crate) fn auxiliary_timeout(&self, task: Task) -> Duration {
         let config = self.loaded.config.auxiliary.get(task.as_str());
-        let usual = if task == Task::GoalJudge { 60 } else { 120 };
+        let usual = match task {
+            Task::GoalJudge => 60,
+            // A person waits for it.
+            Task::Approval => 20,
+            _ => 120,
+        };
         Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(usual))
     }
 }
@@ -169,6 +177,7 @@ impl Engine {
             options,
             curated,
             library,
+            reviews_later: AtomicBool::new(false),
             store,
             registry: Arc::new(registry),
             chain,
@@ -178,6 +187,11 @@ impl Engine {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// Leaves the reviews of this process's turns to the next start: nobody waits for them here.
+    pub fn review_later(&self) {
+        self.shared.reviews_later.store(true, Ordering::Relaxed);
     }
 
     /// The store.
@@ -226,8 +240,13 @@ impl Engine {
         }
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
-        let busy = session.reviews.watch();
-        let handle = SessionHandle::new(ops, events, session.id.clone(), (inbox.clone(), busy));
+        let handle = SessionHandle::new(
+            ops,
+            events,
+            session.id.clone(),
+            inbox.clone(),
+            session.reviews.watch(),
+        );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
         self.curate();
@@ -305,6 +324,14 @@ impl Engine {
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let tool_session = ToolSession::new(settings);
         tool_session.hide_secrets(setup::secrets(&shared.loaded));
+        let judged = approval_judge::Judged::default();
+        tool_session.grants().set_judge(approval_judge::judge(
+            shared
+                .auxiliary(Task::Approval)
+                .unwrap_or_else(|| models.current().clone()),
+            shared.auxiliary_timeout(Task::Approval),
+            judged.clone(),
+        ));
         let executor = Executor::new(shared.registry.clone(), selection, tool_session);
         Ok(Session {
             root: id.clone(),
@@ -324,6 +351,7 @@ impl Engine {
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
+            judged,
             unwritten: Vec::new(),
             spent: Bill::default(),
             composer: Composer::default(),

@@ -1,5 +1,7 @@
 //! What happens after a turn's last step: ⑧ to ⑫, a list of calls.
 
+use std::sync::PoisonError;
+
 use talaria_recovery::Failure;
 use talaria_store::{StoreError, UsageRow};
 use talaria_turn::{Ending, Kind, Outcome};
@@ -16,6 +18,7 @@ impl Session {
     pub(crate) fn finish(&mut self, ending: &Ending) -> Result<TurnResult, StoreError> {
         self.keep(ending);
         self.write_usage()?;
+        self.count_judged()?;
         self.keep_meter()?;
         self.keep_repairs()?;
         self.keep_consent();
@@ -48,6 +51,19 @@ impl Session {
                 "what was allowed for good could not be written down: {error}"
             ));
         }
+    }
+
+    /// What judging dangerous commands has cost.
+    fn count_judged(&mut self) -> Result<(), StoreError> {
+        let bill = {
+            let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *judged)
+        };
+        let model = self
+            .shared
+            .auxiliary(Task::Approval)
+            .unwrap_or_else(|| self.models.current().clone());
+        self.account_side(Task::Approval, &bill, &model)
     }
 
     /// The turn's tokens, on the session's row.

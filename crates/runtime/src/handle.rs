@@ -15,8 +15,8 @@ pub struct SessionHandle {
     ops: mpsc::UnboundedSender<Op>,
     events: Option<Events>,
     id: SessionId,
-    busy: watch::Receiver<bool>,
     inbox: Arc<Inbox>,
+    busy: watch::Receiver<bool>,
 }
 
 impl SessionHandle {
@@ -24,14 +24,15 @@ impl SessionHandle {
         ops: mpsc::UnboundedSender<Op>,
         events: Events,
         id: SessionId,
-        (inbox, busy): (Arc<Inbox>, watch::Receiver<bool>),
+        inbox: Arc<Inbox>,
+        busy: watch::Receiver<bool>,
     ) -> Self {
         Self {
             ops,
             events: Some(events),
             id,
-            busy,
             inbox,
+            busy,
         }
     }
 
@@ -45,18 +46,18 @@ impl SessionHandle {
         self.events.take()
     }
 
+    /// Whether a turn runs or is queued. When a turn's last event has come, this says
+    /// whether the session goes on by itself (a standing goal, guidance nobody heard).
+    pub fn goes_on(&self) -> bool {
+        self.inbox.goes_on()
+    }
+
     /// Waits until nothing goes on beside the conversation any more (the review of its last turn). What is not
     /// waited for is stopped with the session and done by the next start.
     pub async fn settled(&self) {
         let mut busy = self.busy.clone();
         // The actor's end settles it too.
         let _ = busy.wait_for(|busy| !*busy).await;
-    }
-
-    /// Whether a turn runs or is queued. When a turn's last event has come, this says
-    /// whether the session goes on by itself (a standing goal, guidance nobody heard).
-    pub fn goes_on(&self) -> bool {
-        self.inbox.goes_on()
     }
 
     /// The id it was opened under (a compression moves it; the events say so).

@@ -8,6 +8,7 @@
 //! turn again without a network.
 
 mod actor;
+mod approval_judge;
 mod bill;
 mod boundary;
 mod by_hand;

@@ -54,6 +54,8 @@ pub(crate) struct Session {
     pub(crate) warned: HashSet<String>,
     /// Tokens of the running turn's side tasks, by task.
     pub(crate) side_usage: BTreeMap<String, Usage>,
+    /// What judging dangerous commands has cost and is not counted yet.
+    pub(crate) judged: crate::approval_judge::Judged,
     /// What the running turn has cost, side tasks included.
     pub(crate) spent: Bill,
     /// The running turn's main calls, not yet written to the row, by the model that was asked.

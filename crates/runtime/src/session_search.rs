@@ -90,9 +90,11 @@ impl SessionSearch {
         })?;
         let results: Result<Vec<Value>, StoreError> =
             found.hits.iter().map(|hit| self.with_surroundings(hit)).collect();
-        Ok(
-            json!({"success": true, "mode": "discovery", "query": query, "results": results?, "total": found.total}),
-        )
+        let mut answer = json!({"success": true, "mode": "discovery", "query": query, "results": results?, "total": found.total});
+        if let Some(note) = found.note {
+            answer["note"] = note.into();
+        }
+        Ok(answer)
     }
 
     /// A hit and the messages next to it.

@@ -46,7 +46,12 @@ pub(crate) fn auxiliary(
 ) -> BTreeMap<Task, Arc<Model>> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
     let mut models = BTreeMap::new();
-    for task in [Task::Compression, Task::BackgroundReview, Task::GoalJudge] {
+    for task in [
+        Task::Compression,
+        Task::GoalJudge,
+        Task::Approval,
+        Task::BackgroundReview,
+    ] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
         };

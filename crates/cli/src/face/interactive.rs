@@ -32,7 +32,7 @@ const OWN: [(&str, &str); 3] = [
     ("stop", "while a turn runs: stop it (also Ctrl+C)"),
 ];
 /// Commands of the engine, for completion; `/help` has the whole list.
-const ENGINES: [&str; 13] = [
+const ENGINES: [&str; 14] = [
     "help",
     "new",
     "resume",
@@ -46,6 +46,7 @@ const ENGINES: [&str; 13] = [
     "retry",
     "memory",
     "status",
+    "yolo",
 ];
 
 /// Talks until the person leaves.

@@ -29,6 +29,10 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
     let interactive = terminal && asked.manner == Manner::Chat && !flags.stream_json;
     let open = opening::session(flags)?;
     let (engine, loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
+    if asked.manner == Manner::Quiet {
+        // A script waits for the process rather than for the answer.
+        engine.review_later();
+    }
     let content = opening::content(place, asked.prompt, &flags.image)?;
     let runtime = opening::runtime_for_one_turn()?;
     let mut signals = Signals::apart()?;

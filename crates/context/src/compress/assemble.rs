@@ -45,36 +45,44 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Compressed {
             )
         }
     };
-    let mut kept: Vec<Kept> = of_fate(rows, bounds, Fate::Head).collect();
+    let mut rows_kept: Vec<Kept> = of_fate(rows, bounds, Fate::Head).collect();
     if let Some(text) = &summary {
         let message = match bounds.summary_role(rows) {
             Role::Assistant => Message::assistant(text.as_str()),
             Role::User | Role::System | Role::Tool => Message::user(text.as_str()),
         };
-        kept.push(Kept {
+        rows_kept.push(Kept {
             message: Arc::new(message),
             from: None,
             changed: true,
         });
     }
-    kept.extend(of_fate(rows, bounds, Fate::Tail));
-    let kept = guard(kept);
-    let place = |place: AnchorPlace| {
-        listed
-            .records
-            .iter()
-            .filter(|record| record.place == place)
-            .count() as u64
-    };
+    rows_kept.extend(of_fate(rows, bounds, Fate::Tail));
+    let rows_kept = guard(rows_kept);
+    // What an earlier compression left out already was not lost by this one.
+    let lost = listed
+        .records
+        .iter()
+        .zip(assembly.anchors)
+        .filter(|(record, anchor)| record.place == AnchorPlace::Store && !anchor.was_left_out)
+        .count() as u64;
+    let kept = listed
+        .records
+        .iter()
+        .filter(|record| record.place != AnchorPlace::Store)
+        .count() as u64;
     Compressed {
-        tokens_after: kept.iter().map(|row| Counter::quick_message(&row.message)).sum(),
-        rows: kept,
+        tokens_after: rows_kept
+            .iter()
+            .map(|row| Counter::quick_message(&row.message))
+            .sum(),
+        rows: rows_kept,
         summary,
         written_by: assembly.written_by,
         hidden: hidden(rows, bounds),
         anchors: Anchors {
-            kept: place(AnchorPlace::Summary) + place(AnchorPlace::Index),
-            total: listed.records.len() as u64,
+            kept,
+            total: kept + lost,
         },
         anchor_records: listed.records,
         tokens_before: assembly.tokens_before,

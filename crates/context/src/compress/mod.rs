@@ -115,9 +115,9 @@ impl Budget {
         (hidden / 5).min(most).max(least)
     }
 
-    /// Tokens the anchor index may have: a hundredth of the window.
+    /// Tokens the anchor index may have: a thirtieth of the window.
     fn anchors(&self) -> u64 {
-        (self.window / 100).clamp(100, 6_000)
+        (self.window / 30).clamp(130, 6_000)
     }
 
     fn own(&self, provider_tokens: f64) -> u64 {
@@ -136,6 +136,9 @@ pub struct Guidance {
     pub todo: Option<String>,
     /// The date in words, so that what was done is told as past.
     pub today: Option<String>,
+    /// The facts that the compression before this one knew ([`Compressed::anchor_records`]):
+    /// what its summary said and the next one leaves out can go to the index.
+    pub known: Vec<AnchorRecord>,
 }
 
 /// Why there is nothing to compress.
@@ -173,6 +176,26 @@ pub struct AnchorRecord {
     pub id: MessageId,
     /// Where it is now.
     pub place: AnchorPlace,
+    /// Who said it.
+    #[serde(default)]
+    pub rank: AnchorRank,
+}
+
+/// How much a fact is worth when not all can be listed: the less the further down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnchorRank {
+    /// The person said it.
+    Said,
+    /// The model said it.
+    #[default]
+    Told,
+    /// A tool failed with it.
+    Failed,
+    /// The model called a tool with it.
+    Used,
+    /// A tool printed it.
+    Printed,
 }
 
 /// Where a fact of the hidden part is after a compression.

@@ -370,7 +370,8 @@ impl Plan {
             .previous
             .iter()
             .flat_map(|handoff| handoff.anchors.iter().cloned());
-        let found: Vec<Anchor> = anchors::collect(listed.collect(), self.record());
+        let known = anchors::known(&self.guidance.known, listed);
+        let found: Vec<Anchor> = anchors::best(anchors::collect(known, self.record()));
         let assembly = Assembly {
             summary: Some(body),
             written_by: by,

@@ -1,3 +1,4 @@
+mod facts;
 mod field;
 mod laws;
 mod phases;

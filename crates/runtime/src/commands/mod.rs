@@ -14,6 +14,7 @@ mod status;
 mod title;
 mod uncompress;
 mod undo;
+mod yolo;
 
 use futures_util::future::BoxFuture;
 
@@ -65,6 +66,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     memory::COMMAND,
     skills::COMMAND,
     status::COMMAND,
+    yolo::COMMAND,
 ];
 
 /// Runs a command and tells what came of it.

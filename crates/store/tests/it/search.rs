@@ -33,6 +33,30 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
+fn words_that_no_message_has_together_find_those_that_have_some_and_say_so() {
+    let home = Home::new();
+    let session = home.session("one");
+    let said = [
+        "the maple packer was slow",
+        "a maple stands there",
+        "nothing here",
+    ];
+    home.say(&session, &said.map(Message::user));
+    let found = find(&home, "maple packer measured");
+    assert_eq!(found.total, 2);
+    assert!(found.hits[0].snippet.contains("packer"), "{found:?}");
+    assert!(found.note.unwrap().contains("some of them"));
+    for meant in [
+        "maple AND measured",
+        "\"maple measured\"",
+        "measured",
+        "maple NOT maple",
+    ] {
+        assert_eq!(find(&home, meant).total, 0, "{meant}");
+    }
+}
+
+#[test]
 fn hyphens_colons_operators_and_quotes_are_search_text() {
     let home = Home::new();
     for (id, text) in [

@@ -28,6 +28,7 @@ pub(in crate::compress) fn index(anchors: &[Anchor], summary: &str, most: u64) -
         .map(|anchor| AnchorRecord {
             text: anchor.text.clone(),
             id: anchor.id,
+            rank: anchor.rank,
             place: if says(summary, &anchor.text) {
                 AnchorPlace::Summary
             } else {
@@ -103,8 +104,10 @@ pub(in crate::compress) fn read_index(section: &str) -> Vec<Anchor> {
                 .map(|fact| Anchor {
                     text: fact.to_owned(),
                     id,
-                    rank: Rank::Used,
+                    // It was worth a place once.
+                    rank: Rank::Told,
                     subject: super::words::subject_of(fact),
+                    was_left_out: false,
                 }),
         );
     }

@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use talaria_types::{MessageId, Role};
 
 use super::summarize::Record;
+use super::{AnchorPlace, AnchorRank as Rank, AnchorRecord};
 
 pub(super) use index::{Index, index, read_index};
 
@@ -35,17 +36,6 @@ const FIRST_OF_RESULT: usize = 4;
 /// Facts of one call's arguments.
 const PER_CALL: usize = 8;
 
-/// How much a fact is worth when not all can be listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Rank {
-    /// The person said it.
-    Said,
-    /// The model said it, or called a tool with it.
-    Used,
-    /// A tool printed it.
-    Printed,
-}
-
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Anchor {
@@ -56,6 +46,41 @@ pub(super) struct Anchor {
     pub(super) rank: Rank,
     /// What it is a value of: a later value of the same takes its place.
     pub(super) subject: Option<String>,
+    /// An earlier compression knew it and had no place for it.
+    pub(super) was_left_out: bool,
+}
+
+/// Facts that are remembered from one compression to the next.
+const MOST_KNOWN: usize = 1_500;
+
+/// What earlier compressions knew: their record, and what only their index lists.
+pub(super) fn known(records: &[AnchorRecord], listed: impl Iterator<Item = Anchor>) -> Vec<Anchor> {
+    let recorded: std::collections::HashSet<&str> =
+        records.iter().map(|record| record.text.as_str()).collect();
+    let listed = listed.filter(|anchor| !recorded.contains(anchor.text.as_str()));
+    let of_record = |record: &AnchorRecord| Anchor {
+        text: record.text.clone(),
+        id: record.id,
+        rank: record.rank,
+        subject: words::subject_of(&record.text),
+        was_left_out: record.place == AnchorPlace::Store,
+    };
+    records.iter().map(of_record).chain(listed).collect()
+}
+
+/// The most valuable facts, in their order.
+pub(super) fn best(mut anchors: Vec<Anchor>) -> Vec<Anchor> {
+    if anchors.len() <= MOST_KNOWN {
+        return anchors;
+    }
+    let mut worth: Vec<(Rank, std::cmp::Reverse<MessageId>)> = anchors
+        .iter()
+        .map(|anchor| (anchor.rank, std::cmp::Reverse(anchor.id)))
+        .collect();
+    worth.sort_unstable();
+    let least = worth[MOST_KNOWN];
+    anchors.retain(|anchor| (anchor.rank, std::cmp::Reverse(anchor.id)) < least);
+    anchors
 }
 
 /// All facts of the record and of earlier indexes, each once, corrected ones left out.
@@ -129,6 +154,7 @@ impl Facts {
                 Some(known) => {
                     known.id = known.id.max(anchor.id);
                     known.rank = known.rank.min(anchor.rank);
+                    known.was_left_out &= anchor.was_left_out;
                 }
                 None => *known = Some(anchor),
             }
@@ -166,7 +192,7 @@ impl Facts {
 fn facts_of(row: &Record) -> Vec<Anchor> {
     let (rank, most) = match row.role {
         Role::User | Role::System => (Rank::Said, PER_USER),
-        Role::Assistant => (Rank::Used, PER_ASSISTANT),
+        Role::Assistant => (Rank::Told, PER_ASSISTANT),
         Role::Tool => (Rank::Printed, PER_RESULT),
     };
     let anchor = |text: &str, rank: Rank, subject: Option<String>| Anchor {
@@ -174,19 +200,22 @@ fn facts_of(row: &Record) -> Vec<Anchor> {
         id: row.id,
         rank,
         subject,
+        was_left_out: false,
     };
+    let printed = without_gutter(row);
     let mut found: Vec<Anchor> = Vec::new();
     if row.role == Role::User {
         found.extend(sentences::demands(&row.text).map(|demand| anchor(demand, Rank::Said, None)));
     }
-    found.extend(sentences::errors(&row.text).map(|error| anchor(error, rank, None)));
+    let failed = rank.min(Rank::Failed);
+    found.extend(sentences::errors(&row.text).map(|error| anchor(error, failed, None)));
     let words = match row.role {
         Role::Tool => {
-            let mut words = words::facts(&row.text);
+            let mut words = words::facts(&printed);
             if words.len() > most {
                 words.drain(FIRST_OF_RESULT..words.len() - (most - FIRST_OF_RESULT));
             }
-            words
+            without_series(words)
         }
         Role::User | Role::System | Role::Assistant => words::first_facts(&row.text, most),
     };
@@ -216,6 +245,69 @@ fn facts_of(row: &Record) -> Vec<Anchor> {
         })
     });
     found
+}
+
+/// Facts of one shape that a result may have before they are a series: the lines of a
+/// search, the times of a test run. A series is told by its first, and a number that is
+/// printed without a name is nothing to look up.
+const SERIES: usize = 2;
+
+fn without_series(words: Vec<words::Fact<'_>>) -> Vec<words::Fact<'_>> {
+    let words: Vec<words::Fact<'_>> = words.into_iter().filter(|word| !word.is_bare_number()).collect();
+    if words.len() <= SERIES {
+        return words;
+    }
+    let shapes: Vec<String> = words.iter().map(|word| shape(word.text)).collect();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for shape in &shapes {
+        *seen.entry(shape).or_default() += 1;
+    }
+    let first = |at: usize| shapes[..at].iter().all(|shape| *shape != shapes[at]);
+    let keeps = |at: usize| seen.get(shapes[at].as_str()).is_none_or(|count| *count <= SERIES) || first(at);
+    let words = words.into_iter().enumerate().filter(|(at, _)| keeps(*at));
+    words.map(|(_, word)| word).collect()
+}
+
+/// A text with every number in it made the same.
+fn shape(text: &str) -> String {
+    let mut shape = String::with_capacity(text.len());
+    let mut in_number = false;
+    for letter in text.chars() {
+        let digit = letter.is_ascii_digit() || (in_number && letter == '.');
+        if !digit {
+            shape.push(letter);
+        } else if !in_number {
+            shape.push('0');
+        }
+        in_number = digit;
+    }
+    shape
+}
+
+/// What a tool printed, without the line numbers that `read_file` sets before each line:
+/// `    32|A` is no fact.
+fn without_gutter(row: &Record) -> std::borrow::Cow<'_, str> {
+    let text = row.text.as_str();
+    if row.tool.as_deref() != Some("read_file") || !text.contains('|') {
+        return text.into();
+    }
+    let mut bare = String::with_capacity(text.len());
+    // A line of a file, or of a file inside of JSON.
+    for line in text.split_inclusive('\n') {
+        for (at, part) in line.split("\\n").enumerate() {
+            if at > 0 {
+                bare.push_str("\\n");
+            }
+            let after = part
+                .trim_start_matches(' ')
+                .trim_start_matches(|c: char| c.is_ascii_digit());
+            match after.strip_prefix('|') {
+                Some(code) if !part.starts_with('|') => bare.push_str(code),
+                Some(_) | None => bare.push_str(part),
+            }
+        }
+    }
+    bare.into()
 }
 
 fn corrections_of(row: &Record) -> Vec<String> {

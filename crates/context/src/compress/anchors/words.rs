@@ -19,6 +19,17 @@ pub(super) struct Fact<'a> {
 }
 
 impl Fact<'_> {
+    /// A number, perhaps with its unit, of which nobody says what it is.
+    pub(super) fn is_bare_number(&self) -> bool {
+        let value = self.text.split(' ').next().unwrap_or(self.text);
+        self.subject.is_none()
+            && !self.is_path
+            && value.starts_with(|c: char| c.is_ascii_digit())
+            && value.bytes().filter(|byte| byte.is_ascii_alphabetic()).count() <= 3
+            && !value.contains([':', '-'])
+            && value.split('.').count() < 3
+    }
+
     /// A bare value says little; with its subject it can be understood.
     pub(super) fn display(&self) -> String {
         match &self.subject {

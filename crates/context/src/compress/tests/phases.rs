@@ -61,6 +61,7 @@ fn a_focus_memory_and_date_reach_the_summariser() {
         memory: Some("likes <tabs> & sk-ant-api03-LEAKLEAKLEAKleakleak0123456789".to_owned()),
         today: Some("Wednesday, May 20, 2026".to_owned()),
         todo: None,
+        known: Vec::new(),
     };
     let prompt = prompt_of(
         &plan(&stored(chat(16, 1_500)), &budget(), guidance)

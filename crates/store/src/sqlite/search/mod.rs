@@ -48,13 +48,23 @@ pub(crate) fn search(
         });
     };
     let allowed = allowed(connection, query, scope)?;
-    let candidates = Candidates::find(connection, &parsed, allowed.as_deref())?;
-    let note = candidates.cut.then(|| {
-        format!(
+    let mut parsed = parsed;
+    let mut candidates = Candidates::find(connection, &parsed, allowed.as_deref())?;
+    let mut note = None;
+    if candidates.total == 0
+        && let Some(relaxed) = parsed.with_any_of(&query.text)
+    {
+        parsed = relaxed;
+        candidates = Candidates::find(connection, &parsed, allowed.as_deref())?;
+        note = (candidates.total > 0)
+            .then(|| "no message has all of these words; these have some of them".to_owned());
+    }
+    if candidates.cut {
+        note = Some(format!(
             "{} messages match; only the newest {RANKED} were ranked",
             candidates.total
-        )
-    });
+        ));
+    }
     let mut collector = Collector::new(connection, query, &parsed);
     for id in &candidates.ranked {
         if !collector.take(*id)? {

@@ -24,6 +24,23 @@ pub(crate) enum Node {
     Or(Vec<Node>),
 }
 
+impl Node {
+    /// The same with any of its words instead of all, where `text`, which it was read
+    /// from, is nothing but words: who writes an operator or quotes means it.
+    pub(crate) fn with_any_of(&self, text: &str) -> Option<Self> {
+        let meant = text.contains(['"', '(', '^'])
+            || text
+                .split_whitespace()
+                .any(|word| matches!(word, "AND" | "OR" | "NOT"));
+        match self {
+            Self::And { all, none } if !meant && none.is_empty() && all.len() > 1 => {
+                Some(Self::Or(all.clone()))
+            }
+            Self::And { .. } | Self::Or(_) | Self::Leaf(_) => None,
+        }
+    }
+}
+
 /// The smallest thing that is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Leaf {

@@ -23,7 +23,7 @@ fn run(stage: &mut Stage<'_>) -> Result<(), DemoError> {
         Step::call("memory", add),
         Step::say("Nothing more to save."),
     ]);
-    let result = stage.json(&["-z", "No, as a table! One row a day, always.", "--json"])?;
+    let result = stage.json(&["-q", "No, as a table! One row a day, always.", "--json"])?;
     stage.review_every(0)?;
     let session = result["session_id"].as_str().unwrap_or_default().to_owned();
     stage.claim(
