@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use talaria_config::Loaded;
@@ -69,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) curated: Option<Arc<Curated>>,
     /// The skills.
     pub(crate) library: Arc<Library>,
+    /// Reviews of this process are left to the next start.
+    pub(crate) reviews_later: AtomicBool,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -174,6 +177,7 @@ impl Engine {
             options,
             curated,
             library,
+            reviews_later: AtomicBool::new(false),
             store,
             registry: Arc::new(registry),
             chain,
@@ -183,6 +187,11 @@ impl Engine {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// Leaves the reviews of this process's turns to the next start: nobody waits for them here.
+    pub fn review_later(&self) {
+        self.shared.reviews_later.store(true, Ordering::Relaxed);
     }
 
     /// The store.

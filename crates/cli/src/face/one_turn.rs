@@ -29,6 +29,10 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
     let interactive = terminal && asked.manner == Manner::Chat && !flags.stream_json;
     let open = opening::session(flags)?;
     let (engine, loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
+    if asked.manner == Manner::Quiet {
+        // A script waits for the process rather than for the answer.
+        engine.review_later();
+    }
     let content = opening::content(place, asked.prompt, &flags.image)?;
     let runtime = opening::runtime_for_one_turn()?;
     let mut signals = Signals::apart()?;
@@ -44,16 +48,10 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
             .await?;
         drop(keyboard);
         let outcome = show.result(&engine, flags, end);
-        // The answer is there; what looks back at it may take its time. A script waits for the process rather
-        // than for the answer: there it is left to the next start.
-        let patience = if asked.manner == Manner::Quiet {
-            Duration::ZERO
-        } else {
-            PATIENCE
-        };
+        // The answer is there; what looks back at it may take its time.
         tokio::select! {
             () = session.settled() => {}
-            () = tokio::time::sleep(patience) => {}
+            () = tokio::time::sleep(PATIENCE) => {}
             () = signals.next() => {}
         }
         farewell(session, &mut events, &mut show).await;

@@ -19,6 +19,9 @@ const TRIES: u32 = 3;
 /// A conversation that has rested this long is not looked back at any more.
 const OLDEST: f64 = 7.0 * 86_400.0;
 
+/// No more than these wait: a home that is only used by scripts does not fill up.
+const MOST: usize = 50;
+
 /// One review that is to be done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ticket {
@@ -62,8 +65,12 @@ impl Queue {
         }
     }
 
-    /// Writes a ticket and takes it at once; nothing when the disk does not want it.
+    /// Writes a ticket and takes it at once; nothing when too many wait or the disk does not want it.
     pub(super) fn push(&self, session: &str, due: Due) -> Option<Claim> {
+        let waiting = std::fs::read_dir(&self.folder).map_or(0, Iterator::count);
+        if waiting >= MOST {
+            return None;
+        }
         let ticket = Ticket {
             id: format!("{:016x}", clock::entropy()),
             session: session.to_owned(),
@@ -116,6 +123,16 @@ impl Claim {
     /// It is tried; a try that ends the process counts too.
     pub(super) fn tried(&mut self) {
         self.ticket.tries += 1;
+        self.keep();
+    }
+
+    /// The try was stopped from outside, which says nothing against the review.
+    pub(super) fn stopped(&mut self) {
+        self.ticket.tries = self.ticket.tries.saturating_sub(1);
+        self.keep();
+    }
+
+    fn keep(&self) {
         if write(&self.path, &self.ticket).is_none() {
             tracing::warn!(review = %self.ticket.id, "the try of a review could not be counted");
         }

@@ -1,6 +1,7 @@
 //! Starts reviews beside the conversation, and stops them with it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use talaria_context::compress::{COMPACTION_NOTE, is_summary};
@@ -91,7 +92,7 @@ impl Session {
         };
         let queue = Queue::of(self.shared.loaded.home.root());
         let start = answered && (due.any() || queue.has_waiting());
-        if start {
+        if start && !self.shared.reviews_later.load(Ordering::Relaxed) {
             self.reviews.busy.send_replace(true);
         }
         Wanted { due, start }
@@ -108,7 +109,7 @@ impl Session {
             .any()
             .then(|| queue.push(self.id.as_str(), wanted.due))
             .flatten();
-        if self.reviews.is_running() {
+        if self.reviews.is_running() || self.shared.reviews_later.load(Ordering::Relaxed) {
             // One at a time: the ticket waits for the end of a later turn.
             return;
         }
@@ -187,6 +188,7 @@ impl Runner {
                 }
             }
             Err(failure) if failure.kind == ErrorKind::Interrupted => {
+                claim.stopped();
                 tracing::info!(review = %claim.ticket.id, "a review was stopped; the next start goes on with it");
             }
             Err(failure) => {

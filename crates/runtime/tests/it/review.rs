@@ -227,3 +227,20 @@ async fn what_a_review_wants_to_write_waits_where_the_person_wants_to_be_asked()
         1
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_model_may_review_and_gets_only_the_tools_that_work() {
+    let side = "auxiliary:\n  background_review:\n    model: side-model\n";
+    let rig = rig(json!([text("one"), text("two")]), &[add("seen by another")], side);
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    talk.turn("first").await;
+    let (_, result) = talk.turn("second").await;
+    talk.handle.settled().await;
+    let review = &reviews(&rig)[0];
+    assert_eq!(review.model, "side-model");
+    assert_eq!(review.body["tools"].as_array().unwrap().len(), 4);
+    assert_eq!(memory(&rig), "seen by another");
+    let totals = engine.store().session(&result.session_id).unwrap().unwrap();
+    assert_eq!(totals.message_count, 4);
+}
