@@ -358,6 +358,23 @@ fn a_command_of_thousands_of_statements_is_judged_soon() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
+    /// An emoji at the wrong place of a command ended the process.
+    #[test]
+    fn characters_far_beyond_ascii_do_not_crash_the_parser(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                prop::sample::select(vec![
+                    "$", "${", "#", "<<", "<<-", "<<'", "\"", "\\", "=", "[[ ", " =~ ", "(", ")", "[", "]", "a", "{", "}", "@", "!", " ", "\n",
+                ]).prop_map(str::to_owned),
+                proptest::char::range('\u{10000}', '\u{10ffff}').prop_map(String::from),
+                proptest::char::range('\u{80}', '\u{ffff}').prop_map(String::from),
+            ],
+            0..30,
+        ),
+    ) {
+        let _ = verdict(&parts.concat());
+    }
+
     #[test]
     fn any_text_is_judged_without_trouble(command in "\\PC{0,120}") {
         let _ = verdict(&command);

@@ -94,8 +94,21 @@ fn parse(source: &str, deadline: Option<Instant>) -> Option<Tree> {
         _ => ControlFlow::Continue(()),
     };
     let options = ParseOptions::new().progress_callback(&mut on_time);
-    let mut bytes = |from: usize, _: Point| source.as_bytes().get(from..).unwrap_or_default();
+    let plain = in_ascii(source);
+    let mut bytes = |from: usize, _: Point| plain.get(from..).unwrap_or_default();
     parser.parse_with_options(&mut bytes, None, Some(options))
+}
+
+/// `source` with a full stop for every byte beyond ASCII: of the same length, and the same to a shell's grammar,
+/// which only knows them as parts of words that are no names.
+///
+/// The grammar's code is C and reads memory that is not its own at some characters far beyond ASCII: an emoji in a
+/// command could end the process.
+fn in_ascii(source: &str) -> Vec<u8> {
+    let bytes = source.bytes();
+    bytes
+        .map(|byte| if byte.is_ascii() { byte } else { b'.' })
+        .collect()
 }
 
 /// Adds everything in `source` that could be a call, when it cannot be read any better.
