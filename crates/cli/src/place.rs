@@ -74,7 +74,7 @@ impl Place {
         }
         let images = self.home.images();
         let store = match SqliteStore::open(&file, &images) {
-            Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. })) => {
+            Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. } | StoreError::DiskFull)) => {
                 SqliteStore::open_to_read(&file, &images).map_err(|_| error)?
             }
             opened => opened?,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use talaria_config::Loaded;
@@ -27,6 +28,7 @@ use crate::models::{Model, Models};
 use crate::recall::Recall;
 use crate::record::Digester;
 use crate::reset::{self, ResetReason};
+use crate::review::Reviews;
 use crate::session::Session;
 use crate::session_search::SessionSearch;
 use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
@@ -68,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) curated: Option<Arc<Curated>>,
     /// The skills.
     pub(crate) library: Arc<Library>,
+    /// Reviews of this process are left to the next start.
+    pub(crate) reviews_later: AtomicBool,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -173,6 +177,7 @@ impl Engine {
             options,
             curated,
             library,
+            reviews_later: AtomicBool::new(false),
             store,
             registry: Arc::new(registry),
             chain,
@@ -182,6 +187,11 @@ impl Engine {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// Leaves the reviews of this process's turns to the next start: nobody waits for them here.
+    pub fn review_later(&self) {
+        self.shared.reviews_later.store(true, Ordering::Relaxed);
     }
 
     /// The store.
@@ -230,7 +240,13 @@ impl Engine {
         }
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
-        let handle = SessionHandle::new(ops, events, session.id.clone(), inbox.clone());
+        let handle = SessionHandle::new(
+            ops,
+            events,
+            session.id.clone(),
+            inbox.clone(),
+            session.reviews.watch(),
+        );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
         self.curate();
@@ -303,6 +319,7 @@ impl Engine {
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
         let tools = shared.registry.specs(&selection);
+        let nudges = setup::nudges(config, &tools);
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let tool_session = ToolSession::new(settings);
@@ -341,6 +358,8 @@ impl Engine {
             digester: Digester::default(),
             sink,
             inbox,
+            nudges,
+            reviews: Reviews::new(),
             title: None,
             shared,
         })
@@ -375,6 +394,7 @@ impl Session {
         self.rewrites = self.stored_repairs();
         self.kept_repairs.clone_from(&self.rewrites);
         self.executor.session().hydrate(&self.messages());
+        self.nudges.hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())
     }

@@ -18,7 +18,9 @@ use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::Models;
+use crate::nudge::Nudges;
 use crate::record::{Digester, RequestDigest};
+use crate::review::Reviews;
 
 /// One session and everything its turns share.
 pub(crate) struct Session {
@@ -63,6 +65,10 @@ pub(crate) struct Session {
     pub(crate) digester: Digester,
     pub(crate) sink: Sink,
     pub(crate) inbox: Arc<Inbox>,
+    /// When a turn is worth looking back at.
+    pub(crate) nudges: Nudges,
+    /// What looks back at turns.
+    pub(crate) reviews: Reviews,
     /// Title to give once there is a row.
     pub(crate) title: Option<String>,
 }

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_config::{AuxiliaryConfig, CuratorConfig, FallbackConfig, Loaded, env};
+use talaria_config::{AuxiliaryConfig, Config, CuratorConfig, FallbackConfig, Loaded, env};
 use talaria_providers::{CredentialPool, Endpoint, HttpLog, ProviderRequest, ResolveError, connect, resolve};
 use talaria_skills::{CuratorSettings, Roots};
 use talaria_tools::{ToolSettings, approval};
-use talaria_types::{ModelIdentity, Task};
+use talaria_types::{ModelIdentity, Task, ToolSpec};
 
 use crate::engine::Shared;
 use crate::models::Model;
+use crate::nudge::Nudges;
 use crate::{EngineError, EngineOptions};
 
 /// The models of the configuration: the chosen one, then the fallbacks, and
@@ -45,7 +46,12 @@ pub(crate) fn auxiliary(
 ) -> BTreeMap<Task, Arc<Model>> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
     let mut models = BTreeMap::new();
-    for task in [Task::Compression, Task::GoalJudge, Task::Approval] {
+    for task in [
+        Task::Compression,
+        Task::GoalJudge,
+        Task::Approval,
+        Task::BackgroundReview,
+    ] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
         };
@@ -366,4 +372,16 @@ pub fn curator_settings(config: &CuratorConfig) -> CuratorSettings {
         archive_after_days: config.archive_after_days,
         keep: config.backup_keep,
     }
+}
+
+/// The counts of a session with these tools: what it cannot write is not looked for.
+pub(crate) fn nudges(config: &Config, tools: &[ToolSpec]) -> Nudges {
+    let every = |tool: &str, interval: u32| {
+        let has = tools.iter().any(|spec| spec.name == tool);
+        if has { interval } else { 0 }
+    };
+    Nudges::new(
+        every("memory", config.memory.nudge_interval),
+        every("skill_manage", config.skills.creation_nudge_interval),
+    )
 }

@@ -36,6 +36,15 @@ impl Bench {
         })
     }
 
+    /// For one review.
+    pub(crate) fn of_review(library: Arc<Library>, approval: bool) -> Arc<Self> {
+        Arc::new(Self {
+            library,
+            approval,
+            review: Some(Mutex::default()),
+        })
+    }
+
     fn has_read(&self, name: &str) -> bool {
         let read = self.review.as_ref();
         read.is_none_or(|read| read.lock().unwrap_or_else(PoisonError::into_inner).contains(name))

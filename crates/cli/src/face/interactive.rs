@@ -209,6 +209,10 @@ impl Talk<'_> {
     }
 
     fn ask(&mut self, op: Option<Op>) -> End {
+        // What came while the person typed is told first, and is no answer to what they ask now.
+        while let Ok(envelope) = self.events.try_recv() {
+            self.view.event(&envelope.event);
+        }
         let mut keyboard = Keyboard::open();
         let turn = Turn {
             session: &self.session,

@@ -1,6 +1,6 @@
 //! `memory`: what is remembered, and how it is taken back.
 
-use crate::program::{command, home, run, talking};
+use crate::program::{append, command, home, run, talking};
 use serde_json::json;
 use talaria_testkit::Step;
 
@@ -55,4 +55,56 @@ fn an_id_that_does_not_wait_is_bad_usage() {
         "{}",
         ran.told()
     );
+}
+
+#[test]
+fn ten_turns_in_ten_processes_leave_what_their_reviews_found() {
+    let steps = (0..10).flat_map(|number| {
+        let add = json!({"action": "add", "content": format!("fact {number}")});
+        [
+            Step::say("answered"),
+            Step::call("memory", add),
+            Step::say("Nothing more to save."),
+        ]
+    });
+    let (_server, home) = talking(steps);
+    append(&home, "memory:\n  nudge_interval: 1\n");
+    for number in 0..10 {
+        let ran = run(&home, &["-q", &format!("question {number}")]).ok();
+        assert_eq!(ran.out, "answered\n");
+        assert!(
+            ran.err.contains("💾 Self-improvement review: Memory updated"),
+            "{}",
+            ran.err
+        );
+    }
+    let listed = run(&home, &["memory", "list", "--json"]).ok().json();
+    let entries = listed["files"][0]["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 10);
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry["provenance"]["origin"] == "background_review")
+    );
+}
+
+#[test]
+fn a_script_does_not_wait_for_a_review_and_the_next_start_makes_it() {
+    let add = json!({"action": "add", "content": "late, and not lost"});
+    let steps = [
+        Step::say("answered"),
+        Step::say("again"),
+        Step::call("memory", add),
+        Step::say("Nothing more to save."),
+    ];
+    let (server, home) = talking(steps);
+    append(&home, "memory:\n  nudge_interval: 1\n");
+    run(&home, &["-z", "question"]).ok();
+    assert_eq!(server.main_requests().len(), 1, "nothing was asked for it");
+    let config = std::fs::read_to_string(home.path().join("config.yaml")).unwrap();
+    let quiet = config.replace("nudge_interval: 1", "nudge_interval: 0");
+    std::fs::write(home.path().join("config.yaml"), quiet).unwrap();
+    run(&home, &["-q", "another question"]).ok();
+    let kept = std::fs::read_to_string(home.path().join("memories/MEMORY.md")).unwrap();
+    assert_eq!(kept, "late, and not lost");
 }

@@ -8,6 +8,7 @@
 use super::anchors;
 use super::briefs::clip;
 use super::reply::Sections;
+use super::strings::HEADINGS;
 use super::summarize::Record;
 use talaria_types::Role;
 
@@ -77,8 +78,30 @@ pub(super) fn digest(
         record.len()
     );
     append(&mut sections, "Critical Context", &context);
+    bound(&mut sections, 2 * longest);
     sections.set_active_task(request);
     sections
+}
+
+/// A digest of a digest of a digest must not fill the window: of the longest section
+/// the oldest lines go. A model's summary below one digest stays whole.
+fn bound(sections: &mut Sections, most: usize) {
+    loop {
+        let size = |heading: &&str| sections.get(heading).len();
+        let total: usize = HEADINGS.iter().map(size).sum();
+        let longest = HEADINGS.iter().max_by_key(|heading| size(heading)).copied();
+        let Some(heading) = longest.filter(|_| total > most) else {
+            return;
+        };
+        let text = sections.get(heading);
+        let left = match text.split_once('\n') {
+            Some((_, newer)) => newer.to_owned(),
+            // Half of it, by characters; a short rest is no loss.
+            None if text.len() > 80 => text.chars().take(text.chars().count() / 2).collect(),
+            None => String::new(),
+        };
+        sections.set(heading, left);
+    }
 }
 
 fn append(sections: &mut Sections, heading: &str, text: &str) {

@@ -265,3 +265,97 @@ async fn going_on_after_a_long_silence_starts_another_session_where_the_policy_s
     assert_eq!(old.end_reason.as_deref(), Some("idle"));
     assert_eq!(engine.store().live(&third.session_id).unwrap().len(), 2);
 }
+
+/// The events up to the answer of a command.
+async fn told(talk: &mut Talk, args: &str) -> Vec<Event> {
+    talk.handle.send(Op::Command {
+        name: "compress".to_owned(),
+        args: args.to_owned(),
+    });
+    let mut seen = Vec::new();
+    loop {
+        let event = talk.until(|_| true).await;
+        let done = matches!(&event, Event::Status { text }
+            if text.starts_with("nothing was compressed") || text.contains("/uncompress undoes it"));
+        seen.push(event);
+        if done {
+            return seen;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_error_of_the_summariser_is_warned_about_once_and_costs_no_history() {
+    let refused = json!({"status": 400, "error": {"message": "summaries are not served here", "type": "invalid_request_error"}});
+    let scenario = json!({"steps": long_answers(8, 0), "tasks": {"summary": refused}});
+    let rig = Rig::with_scenario(&scenario, "compression:\n  strategy: serialized\n");
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    filled(&mut talk).await;
+    let mut warnings = 0;
+    for _ in 0..2 {
+        let events = told(&mut talk, "").await;
+        let is_warning =
+            |event: &&Event| matches!(event, Event::Warning { text } if text.contains("not served here"));
+        warnings += events.iter().filter(is_warning).count();
+    }
+    assert_eq!(warnings, 1);
+    let id = engine.store().newest(None).unwrap().unwrap();
+    assert_eq!(engine.store().live(&id).unwrap().len(), 8);
+    assert!(engine.store().compactions(&id).unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_second_compression_is_noticed_and_every_boundary_is_told() {
+    let rig = rig(0, 0, "");
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    let mut ids = Vec::new();
+    for pass in 1..=2 {
+        filled(&mut talk).await;
+        let events = told(&mut talk, "").await;
+        let notice = "⚠️ Session compressed 2 times — accuracy may degrade.";
+        let noticed = events
+            .iter()
+            .any(|event| matches!(event, Event::Status { text } if text == notice));
+        assert_eq!(noticed, pass == 2);
+        let place = |wanted: fn(&Event) -> bool| events.iter().position(wanted);
+        let began = place(|event| matches!(event, Event::CompactionStarted { .. })).unwrap();
+        let rotated =
+            place(|event| matches!(event, Event::SessionRotated { reason, .. } if reason == "compression"));
+        let ended = place(|event| matches!(event, Event::CompactionFinished(_))).unwrap();
+        assert!(rotated.is_some_and(|rotated| began < rotated && rotated < ended));
+        let Some(Event::SessionRotated { from, to, .. }) = rotated.map(|at| &events[at]) else {
+            unreachable!()
+        };
+        let old = engine.store().session(from).unwrap().unwrap();
+        assert_eq!(old.end_reason.as_deref(), Some("compression"));
+        ids.push(to.clone());
+    }
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn open_tasks_go_along_in_the_summary_and_are_never_a_message_of_their_own() {
+    let todos = json!([{"id": "1", "content": "port the parser", "status": "in_progress"}]);
+    let call = json!({"tool_calls": [{"name": "todo", "args": {"todos": todos}, "id": "call_1"}]});
+    let mut steps = vec![call];
+    steps.extend(long_answers(8, 0).as_array().unwrap().iter().cloned());
+    let scenario = json!({"steps": steps, "tasks": {"summary": summary()}});
+    let rig = Rig::with_scenario(&scenario, "compression:\n  protect_first_n: 0\n");
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    filled(&mut talk).await;
+    told(&mut talk, "").await;
+    let id = engine.store().newest(None).unwrap().unwrap();
+    let live = engine.store().live(&id).unwrap();
+    let holders: Vec<_> = live
+        .iter()
+        .filter(|row| {
+            row.message.content.text().contains("port the parser") && row.message.tool_name.is_none()
+        })
+        .collect();
+    assert_eq!(holders.len(), 1);
+    assert!(talaria_context::compress::is_summary(&holders[0].message));
+    assert_ne!(live.last().unwrap().id, holders[0].id);
+}

@@ -34,7 +34,8 @@ async fn command(talk: &mut Talk, args: &str) -> String {
 async fn fifty_writes_leave_the_system_prompt_as_it_was() {
     let mut steps: Vec<Value> = (0..50).map(|number| add(&format!("fact {number}"))).collect();
     steps.push(text("done"));
-    let rig = Rig::new(Value::Array(steps));
+    let quiet = "skills:\n  creation_nudge_interval: 0\n";
+    let rig = Rig::with_config(&Value::Array(steps), quiet);
     let engine = rig.engine();
     Talk::open(&engine, Open::New).await.turn("remember").await;
     let requests = rig.server.main_requests();

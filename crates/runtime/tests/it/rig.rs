@@ -105,6 +105,11 @@ impl Talk {
         }
     }
 
+    /// Waits until the session's actor has ended.
+    pub(crate) async fn ended(&mut self) {
+        while self.events.recv().await.is_some() {}
+    }
+
     /// The events up to the turn's end.
     pub(crate) async fn rest(&mut self) -> (Vec<Event>, TurnResult) {
         let mut seen = Vec::new();

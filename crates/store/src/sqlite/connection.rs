@@ -134,6 +134,13 @@ fn is_unusable(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Whether the disk that holds `path` has no room for even a few pages.
+fn is_full(path: &Path) -> bool {
+    const FEW_PAGES: u64 = 64 * 1024;
+    let folder = path.parent().unwrap_or(path);
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < FEW_PAGES)
+}
+
 /// What a failure while opening means.
 fn opening(path: &Path, source: rusqlite::Error) -> StoreError {
     match StoreError::from_sqlite(path, source) {
@@ -158,6 +165,8 @@ impl StoreError {
                 path: path.to_owned(),
                 detail: error.to_string(),
             },
+            // On a full disk SQLite often only says that reading or writing failed.
+            Some(ErrorCode::SystemIoFailure) if is_full(path) => Self::DiskFull,
             Some(ErrorCode::CannotOpen) => Self::Open {
                 path: path.to_owned(),
                 source: error,

@@ -5,6 +5,7 @@
 //! The files of this module each hold one subject as functions over a
 //! connection; [`SqliteStore`] only opens, locks, retries and sorts errors.
 
+mod append;
 mod calls;
 pub mod care;
 mod connection;
@@ -362,8 +363,8 @@ impl SessionStore for SqliteStore {
         messages: &[Arc<Message>],
         at: Timestamp,
     ) -> Result<Vec<MessageId>> {
-        let rows = messages::encode_all(messages, &self.images)?;
-        let ids = self.write(|connection| messages::append_and_settle(connection, session, &rows, at))?;
+        let rows = append::encode_all(messages, &self.images)?;
+        let ids = self.write(|connection| append::append_and_settle(connection, session, &rows, at))?;
         self.index_when_due(ids.last());
         Ok(ids)
     }
@@ -374,8 +375,8 @@ impl SessionStore for SqliteStore {
         messages: &[Arc<Message>],
         at: Timestamp,
     ) -> Result<Vec<MessageId>> {
-        let rows = messages::encode_all(messages, &self.images)?;
-        let ids = self.write_soon(|connection| messages::append(connection, session, &rows, at))?;
+        let rows = append::encode_all(messages, &self.images)?;
+        let ids = self.write_soon(|connection| append::append(connection, session, &rows, at))?;
         self.index_when_due(ids.last());
         Ok(ids)
     }
@@ -401,7 +402,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn rotate(&self, rotation: &Rotation) -> Result<RotationIds> {
-        let pending = messages::encode_all(&rotation.pending, &self.images)?;
+        let pending = append::encode_all(&rotation.pending, &self.images)?;
         let ids = self.write(|connection| rotate::rotate(connection, rotation, &pending, &self.images))?;
         self.index_when_due(ids.messages.last());
         Ok(ids)

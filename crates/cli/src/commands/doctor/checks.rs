@@ -26,12 +26,17 @@ pub(super) fn home(place: &Place) -> Vec<Finding> {
         Err(error) => return vec![Finding::failed(NAME, format!("{told}: {error}"))],
     };
     let probe = root.join(format!(".probe.{}", std::process::id()));
-    let written = std::fs::write(&probe, b"");
+    let written = std::fs::write(&probe, [0; 4096]);
     let _ = std::fs::remove_file(&probe);
     if let Err(error) = written {
         return vec![
-            Finding::failed(NAME, format!("{told} cannot be written: {error}"))
-                .hint("check its owner and permissions, or give another home with --home"),
+            Finding::failed(NAME, format!("{told} cannot be written: {error}")).hint(
+                if error.kind() == std::io::ErrorKind::StorageFull {
+                    "free some space; nothing that was stored is lost"
+                } else {
+                    "check its owner and permissions, or give another home with --home"
+                },
+            ),
         ];
     }
     let mode = meta.mode() & 0o777;

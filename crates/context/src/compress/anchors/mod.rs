@@ -33,6 +33,10 @@ const PER_ASSISTANT: usize = 24;
 /// A result with more facts than this is a listing: its first and last are kept.
 const PER_RESULT: usize = 12;
 const FIRST_OF_RESULT: usize = 4;
+/// Bytes of a long result's beginning and of its end that are read.
+const ENDS: usize = 2_048;
+/// A fact longer than this is a sentence, which may say others.
+const SENTENCE: usize = 40;
 /// Facts of one call's arguments.
 const PER_CALL: usize = 8;
 
@@ -210,13 +214,7 @@ fn facts_of(row: &Record) -> Vec<Anchor> {
     let failed = rank.min(Rank::Failed);
     found.extend(sentences::errors(&row.text).map(|error| anchor(error, failed, None)));
     let words = match row.role {
-        Role::Tool => {
-            let mut words = words::facts(&printed);
-            if words.len() > most {
-                words.drain(FIRST_OF_RESULT..words.len() - (most - FIRST_OF_RESULT));
-            }
-            without_series(words)
-        }
+        Role::Tool => without_series(ends_of(&printed, most)),
         Role::User | Role::System | Role::Assistant => words::first_facts(&row.text, most),
     };
     found.extend(
@@ -233,18 +231,40 @@ fn facts_of(row: &Record) -> Vec<Anchor> {
         );
     }
     // A fact inside of a demand or an error of the same row is told by it.
-    let told: Vec<String> = found.iter().map(|anchor| anchor.text.clone()).collect();
-    let mut at = 0;
-    found.retain(|anchor| {
-        at += 1;
-        !told.iter().enumerate().any(|(other, text)| {
-            other != at - 1
-                && text.len() > anchor.text.len()
-                && text.len() > 40
-                && text.contains(&anchor.text)
-        })
-    });
+    let sentences = found.iter().filter(|anchor| anchor.text.len() > SENTENCE);
+    let sentences: Vec<String> = sentences.map(|anchor| anchor.text.clone()).collect();
+    if !sentences.is_empty() {
+        let is_told = |anchor: &Anchor| {
+            let longer = sentences.iter().filter(|text| text.len() > anchor.text.len());
+            longer.into_iter().any(|text| text.contains(&anchor.text))
+        };
+        found.retain(|anchor| !is_told(anchor));
+    }
     found
+}
+
+/// The first and the last facts of what a tool printed. What a long text says between
+/// them is for search: reading all of it to drop most is not worth the time.
+fn ends_of(text: &str, most: usize) -> Vec<words::Fact<'_>> {
+    let middle = text.len().saturating_sub(2 * ENDS);
+    let cut = |from: usize| {
+        let line = memchr::memchr(b'\n', text.as_bytes().get(from..)?)?;
+        text.get(from + line + 1..)
+    };
+    let mut words = match cut(ENDS + middle).filter(|_| middle > 0) {
+        None => words::facts(text),
+        Some(end) => {
+            let start = memchr::memchr(b'\n', text.as_bytes().get(ENDS..).unwrap_or_default());
+            let start = start.map_or(text, |line| text.get(..ENDS + line).unwrap_or(text));
+            let mut words = words::first_facts(start, FIRST_OF_RESULT);
+            words.extend(words::facts(end));
+            words
+        }
+    };
+    if words.len() > most {
+        words.drain(FIRST_OF_RESULT..words.len() - (most - FIRST_OF_RESULT));
+    }
+    words
 }
 
 /// Facts of one shape that a result may have before they are a series: the lines of a
@@ -257,27 +277,23 @@ fn without_series(words: Vec<words::Fact<'_>>) -> Vec<words::Fact<'_>> {
     if words.len() <= SERIES {
         return words;
     }
-    let shapes: Vec<String> = words.iter().map(|word| shape(word.text)).collect();
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    for shape in &shapes {
-        *seen.entry(shape).or_default() += 1;
-    }
-    let first = |at: usize| shapes[..at].iter().all(|shape| *shape != shapes[at]);
-    let keeps = |at: usize| seen.get(shapes[at].as_str()).is_none_or(|count| *count <= SERIES) || first(at);
+    let shapes: Vec<u64> = words.iter().map(|word| shape(word.text)).collect();
+    let count = |at: usize| shapes.iter().filter(|shape| **shape == shapes[at]).count();
+    let first = |at: usize| !shapes[..at].contains(&shapes[at]);
+    let keeps = |at: usize| first(at) || count(at) <= SERIES;
     let words = words.into_iter().enumerate().filter(|(at, _)| keeps(*at));
     words.map(|(_, word)| word).collect()
 }
 
-/// A text with every number in it made the same.
-fn shape(text: &str) -> String {
-    let mut shape = String::with_capacity(text.len());
+/// A number for a text with every number in it made the same (FNV-1a).
+fn shape(text: &str) -> u64 {
+    let mut shape = 0xcbf2_9ce4_8422_2325_u64;
     let mut in_number = false;
-    for letter in text.chars() {
-        let digit = letter.is_ascii_digit() || (in_number && letter == '.');
-        if !digit {
-            shape.push(letter);
-        } else if !in_number {
-            shape.push('0');
+    for byte in text.bytes() {
+        let digit = byte.is_ascii_digit() || (in_number && byte == b'.');
+        if !(digit && in_number) {
+            shape ^= u64::from(if digit { b'0' } else { byte });
+            shape = shape.wrapping_mul(0x0100_0000_01b3);
         }
         in_number = digit;
     }
@@ -320,6 +336,13 @@ fn corrections_of(row: &Record) -> Vec<String> {
 
 /// Facts are listed one after the other on a line.
 fn one_line(text: &str) -> String {
+    let plain = |bytes: &[u8]| bytes.iter().all(|byte| *byte > b' ' && *byte < 128);
+    if text
+        .split(' ')
+        .all(|word| !word.is_empty() && plain(word.as_bytes()))
+    {
+        return text.to_owned();
+    }
     text.split_whitespace()
         .collect::<Vec<_>>()
         .join(" ")

@@ -146,3 +146,17 @@ fn what_is_remembered_of_facts_has_an_end() {
             .all(|anchor| anchor.rank == AnchorRank::Said && anchor.id.0 >= 1_000)
     );
 }
+
+#[test]
+fn a_digest_of_a_digest_of_a_digest_does_not_grow() {
+    let mut history = stored(chat(20, 1_500));
+    let mut sizes = Vec::new();
+    for _ in 0..24 {
+        let plan = plan(&history, &budget(), Guidance::default()).unwrap();
+        let compressed = plan.give_up("no model", true).unwrap();
+        sizes.push(compressed.tokens_after);
+        history = continued(&compressed, chat(10, 1_500));
+    }
+    let most = sizes[12] + sizes[12] / 10;
+    assert!(sizes[13..].iter().all(|size| *size <= most), "{sizes:?}");
+}

@@ -68,7 +68,7 @@ pub fn check(path: &Path) -> Result<CheckReport> {
     match connection::open(path, false) {
         Ok((connection, _)) => examine(&connection, &mut report),
         Err(StoreError::Damaged { detail, .. }) => report.problem(detail),
-        Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. })) => {
+        Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. } | StoreError::DiskFull)) => {
             let frozen = frozen::open(path).map_err(|_| error)?;
             examine(&frozen.connection, &mut report);
         }
