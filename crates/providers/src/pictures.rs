@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use talaria_types::{ImagePart, ImageSource, Message, ModelRequest, Rewrite, Role};
+use talaria_types::{Content, ImagePart, ImageSource, Message, ModelRequest, Part, Rewrite, Role};
 
 use crate::wire::Images;
 
@@ -36,6 +36,14 @@ pub(crate) struct Pictures {
     plain_results: bool,
     /// Places, counted over all images of the request, that are left out.
     left_out: BTreeSet<usize>,
+}
+
+/// One piece of a message as it is sent.
+pub(crate) enum Piece<'a> {
+    /// Text.
+    Text(&'a str),
+    /// An image, and what is sent for it.
+    Image(Sent, &'a ImagePart),
 }
 
 impl Pictures {
@@ -71,6 +79,39 @@ impl Pictures {
     /// Nothing is left out, so that a message's bytes do not depend on its place.
     pub(crate) fn all_are_sent(&self) -> bool {
         self.left_out.is_empty()
+    }
+
+    /// The pieces of a message in order, its first image being in this `place`. What was sent in the
+    /// place of its text is its text; its images stay.
+    pub(crate) fn pieces<'m>(
+        &self,
+        message: &'m Message,
+        mut place: usize,
+        images: &dyn Images,
+    ) -> Vec<Piece<'m>> {
+        let whole = message.sent_as.as_deref();
+        let mut pieces: Vec<Piece<'m>> = whole.map(Piece::Text).into_iter().collect();
+        let parts = match &message.content {
+            Content::Text(words) => {
+                pieces.extend(whole.is_none().then_some(Piece::Text(words)));
+                return pieces;
+            }
+            Content::Parts(parts) => parts,
+        };
+        for part in parts {
+            match part {
+                Part::Text { .. } if whole.is_some() => {}
+                Part::Text { text } => pieces.push(Piece::Text(text)),
+                Part::Image(image) => {
+                    pieces.push(Piece::Image(
+                        self.resolve(place, image, message.role, images),
+                        image,
+                    ));
+                    place += 1;
+                }
+            }
+        }
+        pieces
     }
 
     /// What is sent for the image in this place.

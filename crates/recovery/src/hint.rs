@@ -37,9 +37,15 @@ fn of_kind(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::Auth => {
             "the key was refused; check it in the environment, .env or config.yaml (`talaria config show`)"
         }
-        ErrorKind::AuthPermanent => "this login is over for good; set a new key in the environment or .env",
-        ErrorKind::Billing => "the account is out of money or quota; top it up, or add a fallback provider",
-        ErrorKind::RateLimit => "wait a while, or add a fallback provider or another key",
+        ErrorKind::AuthPermanent => {
+            "this login is over for good; log in again with `talaria auth add PROVIDER --oauth`, or set a new key"
+        }
+        ErrorKind::Billing => {
+            "the account is out of money or quota; top it up, add another key (`talaria auth add`), or add a fallback provider"
+        }
+        ErrorKind::RateLimit => {
+            "wait a while, or add another key (`talaria auth add`) or a fallback provider"
+        }
         ErrorKind::UpstreamRateLimit => {
             "the provider behind this aggregator is limited for everybody; take another model or provider"
         }

@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use talaria_llm::json::object_text;
-use talaria_types::{
-    Content, ImagePart, Message, ModelIdentity, ModelRequest, Part, Rewrite, Role, ToolChoice, ToolSpec,
-};
+use talaria_types::{ImagePart, Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolChoice, ToolSpec};
 
 use super::decode::MessagesDecoder;
 use crate::address;
@@ -20,7 +18,7 @@ use crate::effort::Effort;
 use crate::endpoint::Endpoint;
 use crate::facts;
 use crate::params::{Params, output_bound, streams, write_json};
-use crate::pictures::{Pictures, Sent, has_images};
+use crate::pictures::{Pictures, Piece, Sent, has_images};
 use crate::runs::{self, Side, wire_id, wire_name};
 use crate::scrub::scrub;
 use crate::wire::{Adapter, Decoder, Encoded, Images, bearer};
@@ -402,34 +400,14 @@ fn result_block(message: &Message, place: usize, style: &Style<'_>) -> Value {
 }
 
 /// Text and images, in order; empty texts are refused and left out.
-fn content_blocks(message: &Message, mut place: usize, style: &Style<'_>) -> Vec<Value> {
-    let mut blocks = Vec::new();
-    let text = |blocks: &mut Vec<Value>, words: &str| {
-        if !words.trim().is_empty() {
-            blocks.push(json!({"type": "text", "text": scrub(words, style.rewrites)}));
-        }
+fn content_blocks(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value> {
+    let pieces = style.pictures.pieces(message, place, style.images).into_iter();
+    let block = |piece| match piece {
+        Piece::Text(words) if words.trim().is_empty() => None,
+        Piece::Text(words) => Some(json!({"type": "text", "text": scrub(words, style.rewrites)})),
+        Piece::Image(sent, image) => Some(picture(sent, image)),
     };
-    if let Some(whole) = &message.sent_as {
-        text(&mut blocks, whole);
-    }
-    match &message.content {
-        Content::Text(_) if message.sent_as.is_some() => {}
-        Content::Text(words) => text(&mut blocks, words),
-        Content::Parts(parts) => {
-            for part in parts {
-                match part {
-                    Part::Text { .. } if message.sent_as.is_some() => {}
-                    Part::Text { text: words } => text(&mut blocks, words),
-                    Part::Image(image) => {
-                        let sent = style.pictures.resolve(place, image, message.role, style.images);
-                        blocks.push(picture(sent, image));
-                        place += 1;
-                    }
-                }
-            }
-        }
-    }
-    blocks
+    pieces.filter_map(block).collect()
 }
 
 fn picture(sent: Sent, image: &ImagePart) -> Value {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use talaria_llm::json::object_text;
-use talaria_types::{Message, ModelIdentity, ModelRequest, Part, Rewrite, Role, ToolChoice, ToolSpec};
+use talaria_types::{Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolChoice, ToolSpec};
 
 use super::decode::ChatDecoder;
 use super::dialect::{self, Dialect, Echo};
@@ -18,7 +18,7 @@ use crate::effort::{Effort, thinks};
 use crate::endpoint::Endpoint;
 use crate::facts;
 use crate::params::{Params, output_bound, streams, write_json};
-use crate::pictures::{Pictures, Sent, has_images};
+use crate::pictures::{Pictures, Piece, Sent, has_images};
 use crate::scrub::scrub;
 use crate::wire::{Adapter, Decoder, Encoded, Images, bearer};
 
@@ -285,28 +285,13 @@ fn content(message: &Message, marked: bool, place: usize, style: &Style<'_>) -> 
 }
 
 /// Text and images of a message, in order.
-fn parts(message: &Message, marked: bool, mut place: usize, style: &Style<'_>) -> Vec<Value> {
-    let mut parts = Vec::new();
-    let text = |text: &str| json!({"type": "text", "text": scrub(text, style.rewrites)});
-    let own_text = message.sent_as.as_deref();
-    if let Some(whole) = own_text {
-        parts.push(text(whole));
-    }
-    let pieces: &[Part] = match &message.content {
-        talaria_types::Content::Text(_) => &[],
-        talaria_types::Content::Parts(pieces) => pieces,
+fn parts(message: &Message, marked: bool, place: usize, style: &Style<'_>) -> Vec<Value> {
+    let pieces = style.pictures.pieces(message, place, style.images).into_iter();
+    let part = |piece| match piece {
+        Piece::Text(words) => json!({"type": "text", "text": scrub(words, style.rewrites)}),
+        Piece::Image(sent, image) => picture(&sent, &image.media_type),
     };
-    for piece in pieces {
-        match piece {
-            Part::Text { .. } if own_text.is_some() => {}
-            Part::Text { text: words } => parts.push(text(words)),
-            Part::Image(image) => {
-                let sent = style.pictures.resolve(place, image, message.role, style.images);
-                parts.push(picture(&sent, &image.media_type));
-                place += 1;
-            }
-        }
-    }
+    let mut parts: Vec<Value> = pieces.map(part).collect();
     if marked
         && let Some(mark) = style.mark
         && let Some(last) = parts.iter_mut().rev().find(|part| part["type"] == "text")

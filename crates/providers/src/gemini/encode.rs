@@ -10,8 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 use talaria_llm::json::object_text;
 use talaria_types::{
-    Content, ImagePart, Message, ModelIdentity, ModelRequest, Part, Rewrite, Role, ToolCall, ToolChoice,
-    ToolSpec,
+    ImagePart, Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolCall, ToolChoice, ToolSpec,
 };
 
 use super::SIGNATURE;
@@ -21,7 +20,7 @@ use crate::effort::{Effort, thinks};
 use crate::endpoint::Endpoint;
 use crate::facts;
 use crate::params::{Params, output_bound, streams, write_json};
-use crate::pictures::{Pictures, Sent, has_images};
+use crate::pictures::{Pictures, Piece, Sent, has_images};
 use crate::runs::{self, Side, wire_name};
 use crate::scrub::scrub;
 use crate::wire::{Adapter, Decoder, Encoded, Images, bearer};
@@ -304,34 +303,14 @@ fn result_parts(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value
     parts
 }
 
-fn user_parts(message: &Message, mut place: usize, style: &Style<'_>) -> Vec<Value> {
-    let whole = message.sent_as.as_deref();
-    let text =
-        |words: &str| (!words.trim().is_empty()).then(|| json!({"text": scrub(words, style.rewrites)}));
-    let mut parts: Vec<Value> = whole.and_then(text).into_iter().collect();
-    match &message.content {
-        Content::Text(words) => {
-            if whole.is_none() {
-                parts.extend(text(words));
-            }
-        }
-        Content::Parts(pieces) => {
-            for piece in pieces {
-                match piece {
-                    Part::Text { .. } if whole.is_some() => {}
-                    Part::Text { text: words } => parts.extend(text(words)),
-                    Part::Image(image) => {
-                        parts.push(picture(
-                            style.pictures.resolve(place, image, message.role, style.images),
-                            image,
-                        ));
-                        place += 1;
-                    }
-                }
-            }
-        }
-    }
-    parts
+fn user_parts(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value> {
+    let pieces = style.pictures.pieces(message, place, style.images).into_iter();
+    let part = |piece| match piece {
+        Piece::Text(words) if words.trim().is_empty() => None,
+        Piece::Text(words) => Some(json!({"text": scrub(words, style.rewrites)})),
+        Piece::Image(sent, image) => Some(picture(sent, image)),
+    };
+    pieces.filter_map(part).collect()
 }
 
 fn picture(sent: Sent, image: &ImagePart) -> Value {

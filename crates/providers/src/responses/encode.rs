@@ -8,9 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use talaria_llm::json::object_text;
-use talaria_types::{
-    Content, ImagePart, Message, ModelIdentity, ModelRequest, Part, Rewrite, Role, ToolChoice, ToolSpec,
-};
+use talaria_types::{ImagePart, Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolChoice, ToolSpec};
 
 use super::decode::ResponsesDecoder;
 use crate::address;
@@ -19,7 +17,7 @@ use crate::effort::{Effort, thinks};
 use crate::endpoint::Endpoint;
 use crate::facts;
 use crate::params::{Params, output_bound, streams, write_json};
-use crate::pictures::{Pictures, Sent, has_images};
+use crate::pictures::{Pictures, Piece, Sent, has_images};
 use crate::runs::{wire_id, wire_name};
 use crate::scrub::scrub;
 use crate::wire::{Adapter, Decoder, Encoded, Images};
@@ -259,33 +257,13 @@ fn output(message: &Message, place: usize, style: &Style<'_>) -> Value {
     scrub(&message.content.text(), style.rewrites).into_owned().into()
 }
 
-fn content(message: &Message, mut place: usize, style: &Style<'_>) -> Vec<Value> {
-    let text = |words: &str| json!({"type": "input_text", "text": scrub(words, style.rewrites)});
-    let whole = message.sent_as.as_deref();
-    let mut parts: Vec<Value> = whole.map(text).into_iter().collect();
-    match &message.content {
-        Content::Text(words) => {
-            if whole.is_none() {
-                parts.push(text(words));
-            }
-        }
-        Content::Parts(pieces) => {
-            for piece in pieces {
-                match piece {
-                    Part::Text { .. } if whole.is_some() => {}
-                    Part::Text { text: words } => parts.push(text(words)),
-                    Part::Image(image) => {
-                        parts.push(picture(
-                            style.pictures.resolve(place, image, message.role, style.images),
-                            image,
-                        ));
-                        place += 1;
-                    }
-                }
-            }
-        }
-    }
-    parts
+fn content(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value> {
+    let pieces = style.pictures.pieces(message, place, style.images).into_iter();
+    let part = |piece| match piece {
+        Piece::Text(words) => json!({"type": "input_text", "text": scrub(words, style.rewrites)}),
+        Piece::Image(sent, image) => picture(sent, image),
+    };
+    pieces.map(part).collect()
 }
 
 fn picture(sent: Sent, image: &ImagePart) -> Value {

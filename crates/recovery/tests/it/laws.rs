@@ -300,7 +300,7 @@ fn a_failed_turn_says_why_and_what_to_do() {
         (error.kind, error.message.as_str(), error.status),
         (ErrorKind::RateLimit, "slow down", Some(429))
     );
-    insta::assert_snapshot!(error.hint.unwrap(), @"the server asks to wait 10 h; 10 min are waited for at most; wait a while, or add a fallback provider or another key");
+    insta::assert_snapshot!(error.hint.unwrap(), @"the server asks to wait 10 h; 10 min are waited for at most; wait a while, or add another key (`talaria auth add`) or a fallback provider");
 }
 
 #[test]

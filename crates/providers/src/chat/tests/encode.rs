@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use talaria_types::{ApiMode, Content, ImagePart, ImageSource, Reasoning};
+use talaria_types::{ApiMode, Content, ImagePart, ImageSource, Part, Reasoning};
 
 use super::*;
 use crate::catalogue::Catalogue;
