@@ -34,6 +34,12 @@ pub(crate) fn write(text: &str) {
     }
 }
 
+/// Writes to stdout as it is: for this program's own control characters, never for anybody else's text.
+pub(crate) fn steer(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
 /// Why something that was written to stdout did not get there; nothing when a reader only went away.
 pub(crate) fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)

@@ -43,6 +43,11 @@ impl Markdown {
         out
     }
 
+    /// The line that is not whole yet.
+    pub(crate) fn pending(&self) -> &str {
+        &self.pending
+    }
+
     /// The rest, and the start of a new stream.
     pub(crate) fn finish(&mut self) -> String {
         let rest = std::mem::take(&mut self.pending);

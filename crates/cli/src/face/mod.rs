@@ -6,6 +6,7 @@ mod keyboard;
 mod markdown;
 mod one_turn;
 mod opening;
+mod preview;
 mod questions;
 mod signals;
 mod turn;

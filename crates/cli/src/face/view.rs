@@ -7,6 +7,7 @@ use talaria_types::{CompactionReport, Event, SessionId, TurnError};
 
 use super::Manner;
 use super::markdown::Markdown;
+use super::preview::{Preview, Size};
 use crate::output::{self, Style};
 use crate::text;
 
@@ -31,6 +32,8 @@ pub(crate) struct View {
     err: Style,
     /// The answer as it streams, when stdout is a terminal.
     live: Option<Markdown>,
+    /// Its line that is not whole yet.
+    preview: Preview,
     /// Something of the answer has been shown.
     streamed: bool,
     /// The last line on the terminal is not ended.
@@ -53,6 +56,7 @@ impl View {
             manner,
             err,
             live: live.then(|| Markdown::new(out)),
+            preview: Preview::default(),
             streamed: false,
             open_line: false,
             waiting_for: "thinking".to_owned(),
@@ -91,6 +95,9 @@ impl View {
     /// Shows one event.
     pub(crate) fn event(&mut self, event: &Event) {
         self.alive();
+        if !matches!(event, Event::MessageDelta { .. }) {
+            self.hide_preview();
+        }
         if self.thinking && !matches!(event, Event::ReasoningDelta { .. } | Event::Usage { .. }) {
             self.thinking = false;
             output::note("");
@@ -238,13 +245,35 @@ impl View {
         let shown = live.push(text);
         self.streamed |= !text.is_empty();
         if !shown.is_empty() {
+            self.hide_preview();
             self.open_line = !shown.ends_with('\n');
             output::write(&shown);
+        }
+        self.show_preview();
+    }
+
+    fn show_preview(&mut self) {
+        let line = self.live.as_ref().map_or("", Markdown::pending);
+        if line.is_empty() {
+            return;
+        }
+        let more = self.preview.grow(line, Size::of_terminal());
+        output::steer(&more);
+        self.open_line = true;
+    }
+
+    /// Makes room for what is not part of the line, or for the finished line.
+    fn hide_preview(&mut self) {
+        let gone = self.preview.clear(Size::of_terminal());
+        if !gone.is_empty() {
+            output::steer(&gone);
+            self.open_line = false;
         }
     }
 
     /// Ends the answer's last line, so that what follows begins a new one.
     fn end_answer(&mut self) {
+        self.hide_preview();
         if let Some(live) = &mut self.live {
             let rest = live.finish();
             if !rest.is_empty() {
