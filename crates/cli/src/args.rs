@@ -77,6 +77,10 @@ pub(crate) struct TurnFlags {
     #[arg(short, long, value_name = "TOOLSETS", value_delimiter = ',')]
     pub(crate) toolsets: Vec<String>,
 
+    /// Skills that stand in the prompt, separated by commas.
+    #[arg(short, long, value_name = "SKILLS", value_delimiter = ',')]
+    pub(crate) skills: Vec<String>,
+
     /// Attach an image to the prompt.
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
@@ -88,6 +92,10 @@ pub(crate) struct TurnFlags {
     /// US dollars of one turn at most.
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(crate) max_cost: Option<f64>,
+
+    /// Write the model calls down in this file, with secrets masked.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) debug_http: Option<PathBuf>,
 
     /// Run dangerous commands without asking.
     #[arg(long)]
@@ -137,6 +145,7 @@ impl TurnFlags {
             provider: self.provider.or(before.provider),
             base_url: self.base_url.or(before.base_url),
             toolsets: list(self.toolsets, before.toolsets),
+            skills: list(self.skills, before.skills),
             image: if self.image.is_empty() {
                 before.image
             } else {
@@ -144,6 +153,7 @@ impl TurnFlags {
             },
             max_turns: self.max_turns.or(before.max_turns),
             max_cost: self.max_cost.or(before.max_cost),
+            debug_http: self.debug_http.or(before.debug_http),
             yolo: self.yolo || before.yolo,
             cwd: self.cwd.or(before.cwd),
             ignore_rules: self.ignore_rules || before.ignore_rules,
@@ -163,6 +173,7 @@ impl TurnFlags {
             max_turns: self.max_turns,
             max_cost: self.max_cost,
             toolsets: self.toolsets.clone(),
+            debug_http: self.debug_http.clone(),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod args;
 mod commands;
+mod editor;
 mod exit;
 mod face;
 mod output;

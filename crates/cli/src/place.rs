@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use talaria_config::{Environment, Home, Loaded, Overrides};
-use talaria_store::SessionStore;
 use talaria_store::sqlite::SqliteStore;
+use talaria_store::{SessionStore, StoreError};
 
 use crate::exit::Failure;
 use crate::output::Style;
@@ -72,7 +72,13 @@ impl Place {
         if !self.has_database()? {
             return Ok(None);
         }
-        let store = SqliteStore::open(&file, &self.home.images())?;
+        let images = self.home.images();
+        let store = match SqliteStore::open(&file, &images) {
+            Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. } | StoreError::DiskFull)) => {
+                SqliteStore::open_to_read(&file, &images).map_err(|_| error)?
+            }
+            opened => opened?,
+        };
         for warning in store.warnings() {
             crate::output::note(&format!("warning: {warning}"));
         }
@@ -81,7 +87,7 @@ impl Place {
 
     /// The store, for a command that names something in it.
     pub(crate) fn store_with(&self, name: &str) -> Result<SqliteStore, Failure> {
-        let unknown = || talaria_store::StoreError::UnknownSession {
+        let unknown = || StoreError::UnknownSession {
             name: name.to_owned(),
         };
         self.store()?.ok_or_else(|| unknown().into())

@@ -41,6 +41,13 @@ fn zoned(at: Timestamp) -> jiff::ZonedDateTime {
     moment.to_zoned_datetime(TimeZone::system())
 }
 
+/// A number and what it counts: `1 session`, `2 sessions`.
+pub(crate) fn count(number: impl TryInto<u64>, one: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {one}{s}")
+}
+
 /// Bytes in a unit people read.
 pub(crate) fn bytes(count: u64) -> String {
     let mut size = count as f64;

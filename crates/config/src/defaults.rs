@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AgentConfig, ApprovalsConfig, CompressionConfig, Config, DisplayConfig, GoalsConfig, GuardrailsConfig,
-    LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionResetConfig, SessionsConfig,
-    SkillsConfig, TerminalConfig,
+    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CuratorConfig, DisplayConfig, GoalsConfig,
+    GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionResetConfig,
+    SessionsConfig, SkillsConfig, TerminalConfig,
 };
 
 impl Default for Config {
@@ -16,6 +16,7 @@ impl Default for Config {
                 ..Default::default()
             },
             providers: BTreeMap::new(),
+            credential_pool_strategies: BTreeMap::new(),
             fallback_providers: Vec::new(),
             auxiliary: BTreeMap::new(),
             agent: AgentConfig::default(),
@@ -23,6 +24,7 @@ impl Default for Config {
             prompt_caching: PromptCachingConfig::default(),
             memory: MemoryConfig::default(),
             skills: SkillsConfig::default(),
+            curator: CuratorConfig::default(),
             terminal: TerminalConfig::default(),
             approvals: ApprovalsConfig::default(),
             command_allowlist: Vec::new(),
@@ -101,6 +103,18 @@ impl Default for SkillsConfig {
             external_dirs: Vec::new(),
             disabled: Vec::new(),
             write_approval: false,
+        }
+    }
+}
+
+impl Default for CuratorConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            interval_hours: 168,
+            stale_after_days: 30,
+            archive_after_days: 90,
+            backup_keep: 5,
         }
     }
 }

@@ -25,6 +25,19 @@ pub(crate) fn parse(text: &str, environment: &Environment) -> Vec<(String, Strin
     found
 }
 
+/// The text of a file, and the lines (from 1) that are left out of it because they are not UTF-8.
+pub(crate) fn decode(bytes: &[u8]) -> (String, Vec<usize>) {
+    let mut text = String::with_capacity(bytes.len());
+    let mut unread = Vec::new();
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        match std::str::from_utf8(line) {
+            Ok(line) => text.push_str(line),
+            Err(_) => unread.push(index + 1),
+        }
+    }
+    (text, unread)
+}
+
 /// The name and what is written after the `=`.
 pub(crate) fn assignment(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
@@ -201,6 +214,12 @@ mod tests {
         assert_eq!(with(text, "C", "x y$"), format!("{text}C=\"x y$\"\n"));
         assert_eq!(without(text, "A").unwrap(), "# mine\n\nexport B=2\n");
         assert_eq!(without(text, "Z"), None);
+    }
+
+    #[test]
+    fn one_line_that_is_not_utf8_costs_that_line_only() {
+        let (text, unread) = decode(b"A=1\nB=caf\xe9\nC=3\n");
+        assert_eq!((text.as_str(), unread), ("A=1\nC=3\n", vec![2]));
     }
 
     #[test]

@@ -76,7 +76,14 @@ const CREDENTIAL_ENDS: [&str; 6] = [
     "_ACCESS_KEY_ID",
 ];
 /// Beginnings of names that belong to this program or to a provider's own tools.
-const OWN_BEGINNINGS: [&str; 4] = ["HERMES_", "TALARIA_", "AWS_", "SSL_CERT_FILE"];
+const OWN_BEGINNINGS: [&str; 6] = [
+    "HERMES_",
+    "TALARIA_",
+    "AWS_",
+    "GOOGLE_",
+    "VERTEX_",
+    "SSL_CERT_FILE",
+];
 
 /// The environment as the program sees it, a plain map so that tests can make one.
 #[derive(Clone, Default)]

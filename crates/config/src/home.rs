@@ -73,6 +73,16 @@ impl Home {
         self.root.join("auth.json")
     }
 
+    /// `models.json`: what the person says about models, over what is shipped.
+    pub fn models(&self) -> PathBuf {
+        self.root.join("models.json")
+    }
+
+    /// `cache/models.json`: what `models update` fetched.
+    pub fn fetched_models(&self) -> PathBuf {
+        self.cache().join("models.json")
+    }
+
     /// `SOUL.md`: who the agent is.
     pub fn soul(&self) -> PathBuf {
         self.root.join("SOUL.md")

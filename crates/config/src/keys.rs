@@ -78,12 +78,13 @@ pub(crate) fn find(name: &str) -> Option<&'static Key> {
 }
 
 /// Sections whose keys are not fixed; see the records.
-pub(crate) const RECORDS: [&str; 5] = [
+pub(crate) const RECORDS: [&str; 6] = [
     "providers",
     "custom_providers",
     "fallback_providers",
     "fallback_model",
     "auxiliary",
+    "credential_pool_strategies",
 ];
 
 /// All names and sections this program reads, for telling which ones it does not.
@@ -94,6 +95,7 @@ pub(crate) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     names.copied().chain(RECORDS).collect()
 });
 
+const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const LEVELS: &[&str] = &["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"];
 
 /// The table.
@@ -134,6 +136,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("agent.reasoning_effort", |c| {
         Slot::OptText(&mut c.agent.reasoning_effort)
     })
+    .rule(Rule::OneOf(EFFORTS))
     .project(Project::Set),
     key("agent.system_prompt", |c| {
         Slot::OptText(&mut c.agent.system_prompt)
@@ -212,6 +215,20 @@ pub(crate) static KEYS: &[Key] = &[
     key("skills.write_approval", |c| {
         Slot::Bool(&mut c.skills.write_approval)
     }),
+    key("curator.enabled", |c| Slot::Bool(&mut c.curator.enabled)),
+    key("curator.interval_hours", |c| {
+        Slot::U64(&mut c.curator.interval_hours)
+    })
+    .least(1),
+    key("curator.stale_after_days", |c| {
+        Slot::U64(&mut c.curator.stale_after_days)
+    })
+    .least(1),
+    key("curator.archive_after_days", |c| {
+        Slot::U64(&mut c.curator.archive_after_days)
+    })
+    .least(1),
+    key("curator.backup.keep", |c| Slot::Usize(&mut c.curator.backup_keep)),
     // A sandbox that is not built must not silently become the person's own machine.
     key("terminal.backend", |c| Slot::Text(&mut c.terminal.backend))
         .rule(Rule::OneOf(&["local"]))
@@ -297,6 +314,7 @@ pub(crate) static KEYS: &[Key] = &[
     .least(1)
     .project(Project::Set),
     key("timezone", |c| Slot::Text(&mut c.timezone))
+        .rule(Rule::Zone)
         .project(Project::Set)
         .variable(env::HERMES_TIMEZONE),
     key("toolsets", |c| Slot::Texts(&mut c.toolsets)).also(&["platform_toolsets.cli"]),

@@ -229,6 +229,31 @@ impl Layer<'_> {
         read.collect()
     }
 
+    /// `credential_pool_strategies.<provider>`.
+    pub(crate) fn strategies(
+        &self,
+        root: &Node,
+        told: &mut Told<'_>,
+    ) -> Result<BTreeMap<String, String>, ConfigError> {
+        const WORDS: crate::slot::Rule =
+            crate::slot::Rule::OneOf(&["fill_first", "round_robin", "random", "least_used"]);
+        let mut all = BTreeMap::new();
+        for (provider, node) in self.section(root, "credential_pool_strategies")? {
+            let key = format!("credential_pool_strategies.{provider}");
+            let mut word = String::new();
+            match crate::slot::Slot::Text(&mut word).put(node, WORDS) {
+                Ok(()) => {
+                    told.origins.insert(key, self.origin(node));
+                    all.insert(provider.clone(), word);
+                }
+                Err(Unfit::Type(expected) | Unfit::Range(expected)) => {
+                    return Err(self.refused(&key, expected, node, false));
+                }
+            }
+        }
+        Ok(all)
+    }
+
     fn items<'n>(&self, root: &'n Node, key: &str) -> Result<&'n [Node], ConfigError> {
         match root.get(key).map(|node| (node, &node.value)) {
             None | Some((_, Value::Null)) => Ok(&[]),

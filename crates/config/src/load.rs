@@ -31,6 +31,8 @@ pub struct Overrides {
     pub max_cost: Option<f64>,
     /// `-t`.
     pub toolsets: Vec<String>,
+    /// `--debug-http`.
+    pub debug_http: Option<PathBuf>,
 }
 
 /// A configuration with where each value came from.
@@ -46,6 +48,8 @@ pub struct Loaded {
     pub shown: BTreeMap<String, String>,
     /// Keys, credentials and addresses from environment and `.env`, by variable name.
     pub secrets: BTreeMap<String, SecretString>,
+    /// The file into which model calls are written down.
+    pub debug_http: Option<PathBuf>,
     /// What the person should know (values out of range, ignored project keys).
     pub warnings: Vec<String>,
 }
@@ -82,14 +86,18 @@ pub fn load_from(
     overrides: &Overrides,
     mut environment: Environment,
 ) -> Result<Loaded, ConfigError> {
-    if let Some(text) = read(&home.env_file())? {
-        let pairs = dotenv::parse(&text, &environment);
-        environment.overlay(pairs);
-    }
     let mut joined = Joined::default();
+    if let Some(bytes) = bytes(&home.env_file())? {
+        let (text, unread) = dotenv::decode(&bytes);
+        joined.warnings.extend(unread.iter().map(|line| {
+            let file = home.env_file();
+            format!("{}:{line}: not UTF-8; the line is left out", file.display())
+        }));
+        environment.overlay(dotenv::parse(&text, &environment));
+    }
     let file = home.config_file();
     if !environment.is_on(env::HERMES_IGNORE_USER_CONFIG) {
-        if let Some(root) = tree(&file)? {
+        if let Some(root) = joined.tree(&file)? {
             joined.home(
                 &root,
                 &Layer {
@@ -100,7 +108,7 @@ pub fn load_from(
             )?;
         }
         if let Some(file) = project_file(cwd, &home)
-            && let Some(root) = tree(&file)?
+            && let Some(root) = joined.tree(&file)?
         {
             joined.project(
                 &root,
@@ -114,6 +122,7 @@ pub fn load_from(
     }
     joined.environment(&environment)?;
     joined.flags(overrides);
+    joined.not_honoured();
     let Joined {
         mut config,
         origins,
@@ -134,6 +143,7 @@ pub fn load_from(
         origins,
         shown,
         secrets,
+        debug_http: overrides.debug_http.clone(),
         warnings,
     })
 }
@@ -159,8 +169,23 @@ fn key_variables(config: &Config) -> Vec<String> {
 }
 
 pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
+    let Some(bytes) = bytes(path)? else {
+        return Ok(None);
+    };
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..valid];
+        ConfigError::Syntax {
+            path: path.to_owned(),
+            line: 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64,
+            detail: "not UTF-8; save the file in that encoding".to_owned(),
+        }
+    })
+}
+
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ConfigError::File {
             path: path.to_owned(),
@@ -171,8 +196,13 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
 
 /// The tree of a file, when it exists and is not empty.
 pub(crate) fn tree(path: &Path) -> Result<Option<Node>, ConfigError> {
+    Ok(document(path)?.map(|(root, _)| root))
+}
+
+/// The same, with the keys that are written twice and the line of the second one.
+fn document(path: &Path) -> Result<Option<(Node, Vec<yaml::Repeated>)>, ConfigError> {
     let Some(text) = read(path)? else { return Ok(None) };
-    let root = yaml::parse(&text).map_err(|broken| ConfigError::Syntax {
+    let yaml::Document { root, repeated } = yaml::document(&text).map_err(|broken| ConfigError::Syntax {
         path: path.to_owned(),
         line: broken.line,
         detail: broken.detail,
@@ -182,7 +212,7 @@ pub(crate) fn tree(path: &Path) -> Result<Option<Node>, ConfigError> {
         | Some(Node {
             value: Value::Null, ..
         }) => Ok(None),
-        Some(node) if matches!(node.value, Value::Map(_)) => Ok(Some(node)),
+        Some(node) if matches!(node.value, Value::Map(_)) => Ok(Some((node, repeated))),
         Some(node) => Err(ConfigError::Syntax {
             path: path.to_owned(),
             line: node.line,
@@ -220,6 +250,23 @@ struct Joined {
 }
 
 impl Joined {
+    /// The tree of a file; what it says twice is told, because only the last one counts.
+    fn tree(&mut self, file: &Path) -> Result<Option<Node>, ConfigError> {
+        let Some((root, repeated)) = document(file)? else {
+            return Ok(None);
+        };
+        self.warnings.extend(repeated.iter().map(|twice| {
+            format!(
+                "{}:{}: {} is written twice; the one on line {} is not used",
+                file.display(),
+                twice.line,
+                twice.key,
+                twice.first
+            )
+        }));
+        Ok(Some(root))
+    }
+
     fn home(&mut self, root: &Node, layer: &Layer<'_>) -> Result<(), ConfigError> {
         layer.check_sections(root)?;
         if let Some(node) = root
@@ -245,6 +292,7 @@ impl Joined {
         };
         self.config.providers = layer.providers(root, &mut told)?;
         self.config.fallback_providers = layer.fallbacks(root, &mut told)?;
+        self.config.credential_pool_strategies = layer.strategies(root, &mut told)?;
         self.config.auxiliary = layer.auxiliary(root, &mut told)?;
         Ok(())
     }
@@ -386,6 +434,17 @@ impl Joined {
             came.into_iter()
                 .map(|(key, flag)| (key.to_owned(), Origin::Flag(flag))),
         );
+    }
+
+    /// What can be written and is not done.
+    fn not_honoured(&mut self) {
+        if !self.config.security.redact_secrets {
+            self.config.security.redact_secrets = true;
+            self.warnings.push(
+                "security.redact_secrets: false is not done: secrets are masked wherever text is kept or sent on"
+                    .to_owned(),
+            );
+        }
     }
 
     /// Address, key and protocol in the file belong to the provider named there; another provider

@@ -12,6 +12,8 @@ pub struct Config {
     pub model: ModelConfig,
     /// `providers.<id>` and the legacy `custom_providers`.
     pub providers: BTreeMap<String, ProviderConfig>,
+    /// `credential_pool_strategies`: which credential of a provider is taken first.
+    pub credential_pool_strategies: BTreeMap<String, String>,
     /// `fallback_providers`.
     pub fallback_providers: Vec<FallbackConfig>,
     /// `auxiliary.<task>`.
@@ -26,11 +28,13 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// `skills`.
     pub skills: SkillsConfig,
+    /// `curator`.
+    pub curator: CuratorConfig,
     /// `terminal`.
     pub terminal: TerminalConfig,
     /// `approvals`.
     pub approvals: ApprovalsConfig,
-    /// `command_allowlist`.
+    /// `command_allowlist`: kinds of dangerous commands that you allowed for good.
     pub command_allowlist: Vec<String>,
     /// `tool_loop_guardrails`.
     pub tool_loop_guardrails: GuardrailsConfig,
@@ -48,13 +52,16 @@ pub struct Config {
     pub goals: GoalsConfig,
     /// `logging`.
     pub logging: LoggingConfig,
-    /// `file_read_max_chars`.
+    /// `file_read_max_chars`: the most characters one `read_file` gives.
     pub file_read_max_chars: usize,
-    /// `context.context_file_max_chars`.
+    /// `context.context_file_max_chars`: the most characters of AGENTS.md and the like that the prompt holds;
+    /// by the window when empty.
     pub context_file_max_chars: Option<usize>,
-    /// `timezone`; the system's own when empty.
+    /// `timezone`: the zone of the dates that the model reads, such as `Europe/Berlin`; the system's own when
+    /// empty.
     pub timezone: String,
-    /// `toolsets`, or those of `platform_toolsets.cli`.
+    /// `toolsets`: the sets of tools that sessions have; every one when empty. Also read as
+    /// `platform_toolsets.cli`.
     pub toolsets: Vec<String>,
 }
 
@@ -65,76 +72,78 @@ pub struct ModelConfig {
     pub default: String,
     /// `provider`; `auto` finds one that has a credential.
     pub provider: String,
-    /// `base_url`.
+    /// `base_url`: the address of the API; a server of your own, or of the provider when empty.
     pub base_url: Option<String>,
-    /// `api_key`.
+    /// `api_key`: better kept in `.env`, or named by `model.key_env`.
     pub api_key: Option<SecretString>,
     /// `key_env`: the variable that holds the key.
     pub key_env: Option<String>,
-    /// `api_mode`.
+    /// `api_mode`: the protocol (`chat_completions`, `anthropic_messages`, `codex_responses` or `gemini`),
+    /// where the provider and the address do not tell.
     pub api_mode: Option<ApiMode>,
-    /// `context_length`, tokens.
+    /// `context_length`: the window in tokens; asked of the server and looked up when empty.
     pub context_length: Option<u64>,
-    /// `max_tokens`: the most output of one answer.
+    /// `max_tokens`: the most output of one answer, in tokens.
     pub max_tokens: Option<u64>,
 }
 
 /// `providers.<id>`.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderConfig {
-    /// `base_url`, also written `url` and `api`.
+    /// `base_url`, also written `url` and `api`: the address of the API.
     pub base_url: Option<String>,
-    /// `api_key`.
+    /// `api_key`: its key.
     pub api_key: Option<SecretString>,
-    /// `key_env`, also written `api_key_env`.
+    /// `key_env`, also written `api_key_env`: the variable that holds the key.
     pub key_env: Option<String>,
-    /// `api_mode`, also written `transport`.
+    /// `api_mode`, also written `transport`: the protocol, as in `model.api_mode`.
     pub api_mode: Option<ApiMode>,
-    /// `default_model`, also written `model`.
+    /// `default_model`, also written `model`: what is asked for when no model is chosen.
     pub default_model: Option<String>,
-    /// `context_length` of the provider or of `models.<m>`.
+    /// `context_length`: the window of its models in tokens, where `models.<m>.context_length` says nothing
+    /// else.
     pub context_length: Option<u64>,
-    /// `models.<m>.context_length`.
+    /// `models.<m>.context_length`: the window of one of its models in tokens.
     pub model_context_lengths: BTreeMap<String, u64>,
-    /// `request_timeout_seconds`.
+    /// `request_timeout_seconds`: how long a request may take to begin its answer, in seconds.
     pub request_timeout_seconds: Option<u64>,
-    /// `stale_timeout_seconds`.
+    /// `stale_timeout_seconds`: how long an answer may be silent before it is cut, in seconds.
     pub stale_timeout_seconds: Option<u64>,
 }
 
 /// One of `fallback_providers`.
 #[derive(Clone, Debug, Default)]
 pub struct FallbackConfig {
-    /// `provider`.
+    /// `provider`: the provider's id.
     pub provider: String,
-    /// `model`.
+    /// `model`, also written `default`: the model's id.
     pub model: String,
-    /// `base_url`.
+    /// `base_url`, also written `url`: the address of the API.
     pub base_url: Option<String>,
-    /// `api_key`.
+    /// `api_key`: its key.
     pub api_key: Option<SecretString>,
-    /// `key_env`.
+    /// `key_env`, also written `api_key_env`: the variable that holds the key.
     pub key_env: Option<String>,
-    /// `api_mode`.
+    /// `api_mode`, also written `transport`: the protocol, as in `model.api_mode`.
     pub api_mode: Option<ApiMode>,
-    /// `context_length`.
+    /// `context_length`: the window in tokens.
     pub context_length: Option<u64>,
 }
 
 /// `auxiliary.<task>`.
 #[derive(Clone, Debug, Default)]
 pub struct AuxiliaryConfig {
-    /// `enabled` (of `title_generation`).
+    /// `enabled`: whether the task is done at all (`title_generation` only).
     pub enabled: Option<bool>,
     /// `provider`; `auto` is the main one.
     pub provider: String,
     /// `model`; empty is the main one.
     pub model: String,
-    /// `base_url`.
+    /// `base_url`: the address of the API.
     pub base_url: Option<String>,
-    /// `api_key`.
+    /// `api_key`: its key.
     pub api_key: Option<SecretString>,
-    /// `timeout`, seconds.
+    /// `timeout`: how long the task may take, in seconds.
     pub timeout: Option<u64>,
 }
 
@@ -143,105 +152,129 @@ pub struct AuxiliaryConfig {
 pub struct AgentConfig {
     /// `max_turns`: model calls of one turn (90).
     pub max_turns: u32,
-    /// `api_max_retries` (3).
+    /// `api_max_retries`: how often a failed request is tried again (3).
     pub api_max_retries: u32,
-    /// `local_stream_stale_timeout`, seconds (900).
+    /// `local_stream_stale_timeout`: how long a server on this machine may be silent within an answer, in
+    /// seconds (900).
     pub local_stream_stale_timeout: u64,
-    /// `disabled_toolsets`.
+    /// `disabled_toolsets`: sets of tools that no session gets.
     pub disabled_toolsets: Vec<String>,
-    /// `reasoning_effort`.
+    /// `reasoning_effort`: how much a thinking model thinks (`none`, `minimal`, `low`, `medium`, `high`,
+    /// `xhigh`).
     pub reasoning_effort: Option<String>,
-    /// `system_prompt`: added to the request, never to the stored prompt.
+    /// `system_prompt`: added to the system prompt; a session keeps the one it began with until it is
+    /// compressed.
     pub system_prompt: Option<String>,
-    /// `tool_use_enforcement`.
+    /// `tool_use_enforcement`: whether the prompt insists on tools: `auto` (for models that need it), `true`,
+    /// `false`.
     pub tool_use_enforcement: String,
-    /// `clarify_timeout`, seconds.
+    /// `clarify_timeout`: how long a question of the model waits for you, in seconds (3 600).
     pub clarify_timeout: u64,
 }
 
 /// `compression`.
 #[derive(Clone, Debug)]
 pub struct CompressionConfig {
-    /// `enabled` (true).
+    /// `enabled`: compress by itself before the window is full (true).
     pub enabled: bool,
-    /// `threshold`, a share of the window (0.50); also `context.threshold_percent`.
+    /// `threshold`: the share of the window at which it begins (0.50). Also read as
+    /// `context.threshold_percent`.
     pub threshold: f64,
-    /// `target_ratio`, the tail's share of the threshold (0.20).
+    /// `target_ratio`: the share of the threshold that stays word for word at the end (0.20).
     pub target_ratio: f64,
-    /// `protect_first_n` (3).
+    /// `protect_first_n`: messages after the system prompt that the first compression leaves alone (3).
     pub protect_first_n: usize,
-    /// `protect_last_n` (20).
+    /// `protect_last_n`: newest messages that are not pruned (20).
     pub protect_last_n: usize,
-    /// `in_place` (false here: a compression starts a new session).
+    /// `in_place`: go on in the same session instead of a new one that continues it (false).
     pub in_place: bool,
-    /// `min_tokens` (64 000).
+    /// `min_tokens`: no compression by itself below this size, in tokens, where the window is larger (64 000).
     pub min_tokens: u64,
-    /// `strategy`: `auto`, `prefix` or `serialized`.
+    /// `strategy`: what the summariser is sent: the session's own `prefix`, which the provider has cached, the
+    /// conversation `serialized`, or `auto`.
     pub strategy: String,
 }
 
 /// `prompt_caching`.
 #[derive(Clone, Debug)]
 pub struct PromptCachingConfig {
-    /// `cache_ttl`: `5m` or `1h`.
+    /// `cache_ttl`: how long Anthropic keeps the prompt: `5m` or `1h`.
     pub cache_ttl: String,
 }
 
 /// `memory`.
 #[derive(Clone, Debug)]
 pub struct MemoryConfig {
-    /// `memory_enabled` (true).
+    /// `memory_enabled`: keep MEMORY.md (true).
     pub memory_enabled: bool,
-    /// `user_profile_enabled` (true).
+    /// `user_profile_enabled`: keep USER.md (true).
     pub user_profile_enabled: bool,
-    /// `memory_char_limit` (2 200).
+    /// `memory_char_limit`: the most characters of MEMORY.md (2 200).
     pub memory_char_limit: usize,
-    /// `user_char_limit` (1 375).
+    /// `user_char_limit`: the most characters of USER.md (1 375).
     pub user_char_limit: usize,
-    /// `nudge_interval` (10); 0 is never.
+    /// `nudge_interval`: turns of yours without a memory after which the conversation is reviewed (10); 0 is
+    /// never.
     pub nudge_interval: u32,
-    /// `write_approval` (false).
+    /// `write_approval`: what the model wants to remember waits for your word (false).
     pub write_approval: bool,
-    /// `provider`.
+    /// `provider`: an external memory beside the two files.
     pub provider: String,
 }
 
 /// `skills`.
 #[derive(Clone, Debug)]
 pub struct SkillsConfig {
-    /// `creation_nudge_interval` (10); 0 is never.
+    /// `creation_nudge_interval`: model calls without a skill written after which the work is reviewed (10); 0
+    /// is never.
     pub creation_nudge_interval: u32,
-    /// `external_dirs`.
+    /// `external_dirs`: further folders of skills, only read.
     pub external_dirs: Vec<String>,
-    /// `disabled`.
+    /// `disabled`: skills that are not offered.
     pub disabled: Vec<String>,
-    /// `write_approval` (false).
+    /// `write_approval`: what the model wants to write as a skill waits for your word (false).
     pub write_approval: bool,
+}
+
+/// `curator`: puts away skills the agent made itself and nobody uses.
+#[derive(Clone, Debug)]
+pub struct CuratorConfig {
+    /// `enabled` (true).
+    pub enabled: bool,
+    /// `interval_hours` (168).
+    pub interval_hours: u64,
+    /// `stale_after_days` (30).
+    pub stale_after_days: u64,
+    /// `archive_after_days` (90).
+    pub archive_after_days: u64,
+    /// `backup.keep` (5): copies of all skills that are kept; 0 makes none.
+    pub backup_keep: usize,
 }
 
 /// `terminal`.
 #[derive(Clone, Debug)]
 pub struct TerminalConfig {
-    /// `backend` (`local`).
+    /// `backend`: where commands run; `local` is the only one (`local`).
     pub backend: String,
-    /// `cwd` (`.`).
+    /// `cwd`: the folder that tools begin in; `.` is where the program was started (`.`).
     pub cwd: String,
-    /// `timeout`, seconds (180).
+    /// `timeout`: how long a command may run in the foreground, in seconds (180).
     pub timeout: u64,
-    /// `env_passthrough`.
+    /// `env_passthrough`: variables that commands get although they look like secrets.
     pub env_passthrough: Vec<String>,
-    /// `shell_init_files`.
+    /// `shell_init_files`: files that the shell of commands reads first.
     pub shell_init_files: Vec<String>,
-    /// `auto_source_bashrc` (true).
+    /// `auto_source_bashrc`: read `~/.bashrc` first when no such file is named (true).
     pub auto_source_bashrc: bool,
 }
 
 /// `approvals`.
 #[derive(Clone, Debug)]
 pub struct ApprovalsConfig {
-    /// `mode`: `manual`, `smart` or `off`.
+    /// `mode`: `manual` asks about every dangerous command, `smart` about those that are not plainly harmless,
+    /// `off` about none.
     pub mode: String,
-    /// `timeout`, seconds (60).
+    /// `timeout`: how long a question waits before it is a no, in seconds (60).
     pub timeout: u64,
     /// `deny`: globs of commands that never run.
     pub deny: Vec<String>,
@@ -250,49 +283,49 @@ pub struct ApprovalsConfig {
 /// `tool_loop_guardrails`.
 #[derive(Clone, Debug)]
 pub struct GuardrailsConfig {
-    /// `warnings_enabled` (true).
+    /// `warnings_enabled`: tell the model when it goes in circles (true).
     pub warnings_enabled: bool,
-    /// `hard_stop_enabled` (false).
+    /// `hard_stop_enabled`: end a turn that goes in circles (false).
     pub hard_stop_enabled: bool,
 }
 
 /// `budget`, in US dollars.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetConfig {
-    /// `per_turn_usd`.
+    /// `per_turn_usd`: the most one turn may cost, in US dollars.
     pub per_turn_usd: Option<f64>,
-    /// `per_session_usd`.
+    /// `per_session_usd`: the most one session may cost, with all it continues.
     pub per_session_usd: Option<f64>,
-    /// `per_day_usd`.
+    /// `per_day_usd`: the most one day may cost.
     pub per_day_usd: Option<f64>,
 }
 
 /// `display`.
 #[derive(Clone, Debug)]
 pub struct DisplayConfig {
-    /// `streaming` (true).
+    /// `streaming`: show the answer while it comes (true).
     pub streaming: bool,
-    /// `show_reasoning` (false).
+    /// `show_reasoning`: show what the model thinks (false).
     pub show_reasoning: bool,
-    /// `bell_on_complete` (false).
+    /// `bell_on_complete`: ring when a turn ends (false).
     pub bell_on_complete: bool,
 }
 
 /// `security`.
 #[derive(Clone, Debug)]
 pub struct SecurityConfig {
-    /// `redact_secrets` (true).
+    /// `redact_secrets`: cannot be switched off; here because Hermes has it (true).
     pub redact_secrets: bool,
-    /// `allow_private_urls` (false).
+    /// `allow_private_urls`: tools may read addresses of the local network (false).
     pub allow_private_urls: bool,
 }
 
 /// `sessions`.
 #[derive(Clone, Debug)]
 pub struct SessionsConfig {
-    /// `auto_prune` (false).
+    /// `auto_prune`: erase ended sessions that nobody used for long, once a day (false).
     pub auto_prune: bool,
-    /// `retention_days` (90).
+    /// `retention_days`: how long is long, in days (90).
     pub retention_days: u64,
 }
 
@@ -317,10 +350,10 @@ pub struct GoalsConfig {
 /// `logging`.
 #[derive(Clone, Debug)]
 pub struct LoggingConfig {
-    /// `level` (`INFO`).
+    /// `level`: `DEBUG`, `INFO`, `WARNING` or `ERROR` (`INFO`).
     pub level: String,
-    /// `max_size_mb` (5).
+    /// `max_size_mb`: the size at which a log file is put away, in megabytes (5).
     pub max_size_mb: u64,
-    /// `backup_count` (3).
+    /// `backup_count`: how many of those are kept (3).
     pub backup_count: u32,
 }

@@ -34,6 +34,9 @@ pub(crate) fn values(config: &mut Config) -> BTreeMap<String, String> {
             &mut shown,
         );
     }
+    for (provider, strategy) in &config.credential_pool_strategies {
+        shown.insert(format!("credential_pool_strategies.{provider}"), strategy.clone());
+    }
     for (task, auxiliary) in &mut config.auxiliary {
         entry(AUXILIARY, auxiliary, &format!("auxiliary.{task}"), &mut shown);
     }

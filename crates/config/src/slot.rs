@@ -40,6 +40,8 @@ pub(crate) enum Rule {
     Money,
     /// One of these words.
     OneOf(&'static [&'static str]),
+    /// The name of a time zone, or nothing.
+    Zone,
 }
 
 /// Why a value cannot be used.
@@ -188,7 +190,7 @@ fn put_number(node: &Node, rule: Rule) -> Result<Option<f64>, Unfit> {
     let expected = match rule {
         Rule::Share => "a number over 0 and at most 1",
         Rule::Money => "an amount of US dollars, 0 or more",
-        Rule::Any | Rule::AtLeast(_) | Rule::OneOf(_) => "a number",
+        Rule::Any | Rule::AtLeast(_) | Rule::OneOf(_) | Rule::Zone => "a number",
     };
     let Some(text) = word(node, expected)? else {
         return Ok(None);
@@ -200,13 +202,19 @@ fn put_number(node: &Node, rule: Rule) -> Result<Option<f64>, Unfit> {
     match rule {
         Rule::Share if number <= 0.0 || number > 1.0 => Err(Unfit::Range(expected.to_owned())),
         Rule::Money if number < 0.0 => Err(Unfit::Type(expected.to_owned())),
-        Rule::Any | Rule::AtLeast(_) | Rule::Share | Rule::Money | Rule::OneOf(_) => Ok(Some(number)),
+        Rule::Any | Rule::AtLeast(_) | Rule::Share | Rule::Money | Rule::OneOf(_) | Rule::Zone => {
+            Ok(Some(number))
+        }
     }
 }
 
 fn put_text(node: &Node, rule: Rule) -> Result<Option<String>, Unfit> {
-    let Rule::OneOf(words) = rule else {
-        return Ok(word(node, "a text")?.map(str::to_owned));
+    let words = match rule {
+        Rule::OneOf(words) => words,
+        Rule::Zone => return put_zone(node),
+        Rule::Any | Rule::AtLeast(_) | Rule::Share | Rule::Money => {
+            return Ok(word(node, "a text")?.map(str::to_owned));
+        }
     };
     let expected = words.join(", ");
     let Some(text) = word(node, &expected)? else {
@@ -216,6 +224,17 @@ fn put_text(node: &Node, rule: Rule) -> Result<Option<String>, Unfit> {
     found
         .map(|known| Some((*known).to_owned()))
         .ok_or(Unfit::Type(expected))
+}
+
+fn put_zone(node: &Node) -> Result<Option<String>, Unfit> {
+    const EXPECTED: &str = "the name of a time zone, such as Europe/Berlin";
+    let Some(name) = word(node, EXPECTED)?.filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    match jiff::tz::TimeZone::get(name) {
+        Ok(_) => Ok(Some(name.to_owned())),
+        Err(_) => Err(Unfit::Range(EXPECTED.to_owned())),
+    }
 }
 
 fn put_mode(node: &Node) -> Result<Option<ApiMode>, Unfit> {

@@ -97,29 +97,59 @@ fn shortened(text: &str) -> String {
     text.chars().take(FITS).chain(std::iter::once('…')).collect()
 }
 
+/// A key that one mapping has twice.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Repeated {
+    /// The key, without those of the mappings around it.
+    pub(crate) key: String,
+    /// The line of the one that does not count.
+    pub(crate) first: u64,
+    /// The line of the one after it.
+    pub(crate) line: u64,
+}
+
+/// A text as a tree.
+pub(crate) struct Document {
+    /// The tree; nothing when the text holds none.
+    pub(crate) root: Option<Node>,
+    /// Keys that are there twice.
+    pub(crate) repeated: Vec<Repeated>,
+}
+
 /// Reads the first document of `text`; nothing when it holds none.
 pub(crate) fn parse(text: &str) -> Result<Option<Node>, Broken> {
+    Ok(document(text)?.root)
+}
+
+/// The same, with what is odd about it.
+pub(crate) fn document(text: &str) -> Result<Document, Broken> {
     let mut options = Options::default();
     options.set_emit_comments(false);
     let mut reader = Reader {
         events: Parser::new_from_str_with_options(text, options),
         anchors: HashMap::new(),
         nodes: 0,
+        repeated: Vec::new(),
     };
-    loop {
+    let root = loop {
         let (event, span) = reader.next()?;
         match event {
             Event::StreamStart | Event::DocumentStart(..) => {}
-            Event::DocumentEnd | Event::StreamEnd => return Ok(None),
-            other => return reader.node(other, span, 0).map(Some),
+            Event::DocumentEnd | Event::StreamEnd => break None,
+            other => break Some(reader.node(other, span, 0)?),
         }
-    }
+    };
+    Ok(Document {
+        root,
+        repeated: reader.repeated,
+    })
 }
 
 struct Reader<'a> {
     events: Parser<'a, granit_parser::StrInput<'a>>,
     anchors: HashMap<usize, Node>,
     nodes: usize,
+    repeated: Vec<Repeated>,
 }
 
 impl<'a> Reader<'a> {
@@ -202,7 +232,14 @@ impl<'a> Reader<'a> {
                 continue;
             }
             node.line = line;
-            entries.retain(|(name, _)| *name != key);
+            if let Some(place) = entries.iter().position(|(name, _)| *name == key) {
+                let (key, before) = entries.remove(place);
+                self.repeated.push(Repeated {
+                    key,
+                    first: before.line,
+                    line,
+                });
+            }
             entries.push((key, node));
         }
         merged.retain(|(name, _)| !entries.iter().any(|(own, _)| own == name));

@@ -7,10 +7,13 @@
 use std::time::{Duration, Instant};
 
 use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
 use talaria_llm::sse::{Event, Framer, Sniff, sniff};
 use talaria_recovery::{Phase, RawFailure, Transport};
 use talaria_types::{Completion, Delta};
 
+use crate::cloud::eventstream::{self, Unframer};
+use crate::debug::Exchange;
 use crate::failure::{self, BODY_LIMIT, Context};
 use crate::wire::{Decoder, WireError};
 
@@ -32,6 +35,52 @@ pub(crate) struct Call<'a> {
     pub(crate) patience: Duration,
 }
 
+/// What a server answers, as the bytes of a stream or a document, and the record it goes into,
+/// where calls are written down.
+pub(crate) struct Answer<'a> {
+    pub(crate) response: Response,
+    exchange: Option<&'a Exchange<'a>>,
+    /// Takes the frames off, where a cloud puts its events into some.
+    unframer: Option<Unframer>,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer that has begun.
+    pub(crate) fn new(response: Response, exchange: Option<&'a Exchange<'a>>) -> Self {
+        let content = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
+        let framed = content.is_some_and(|content| content.starts_with(eventstream::CONTENT_TYPE));
+        Self {
+            unframer: framed.then(Unframer::default),
+            response,
+            exchange,
+        }
+    }
+
+    async fn chunk(&mut self) -> reqwest::Result<Option<bytes::Bytes>> {
+        loop {
+            let chunk = self.response.chunk().await?;
+            let chunk = match (&mut self.unframer, chunk) {
+                (Some(unframer), Some(bytes)) => {
+                    let events = unframer.push(&bytes);
+                    // Half a frame says nothing yet.
+                    if events.is_empty() {
+                        continue;
+                    }
+                    Some(bytes::Bytes::from(events))
+                }
+                (_, chunk) => chunk,
+            };
+            if let (Some(exchange), Some(bytes)) = (self.exchange, &chunk) {
+                exchange.chunk(bytes);
+            }
+            return Ok(chunk);
+        }
+    }
+}
+
 /// A call's failure, before it has a kind.
 pub(crate) type Broken = Box<RawFailure>;
 
@@ -50,16 +99,17 @@ pub(crate) fn silence(phase: Phase, transport: Transport, patience: Duration) ->
 }
 
 /// Reads why a server said no.
-pub(crate) async fn refusal(mut response: Response) -> Broken {
-    let status = response.status().as_u16();
-    let headers: Vec<(String, String)> = response
+pub(crate) async fn refusal(mut answer: Answer<'_>) -> Broken {
+    let status = answer.response.status().as_u16();
+    let headers: Vec<(String, String)> = answer
+        .response
         .headers()
         .iter()
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
         .collect();
     let mut body = Vec::new();
     let read = async {
-        while let Ok(Some(chunk)) = response.chunk().await {
+        while let Ok(Some(chunk)) = answer.chunk().await {
             body.extend_from_slice(&chunk);
             if body.len() >= BODY_LIMIT {
                 break;
@@ -83,13 +133,13 @@ pub(crate) async fn refusal(mut response: Response) -> Broken {
 
 /// Reads the answer of a server that said yes: a stream, a document, or neither.
 pub(crate) async fn read_answer(
-    mut response: Response,
+    mut answer: Answer<'_>,
     decoder: &mut dyn Decoder,
     call: &Call<'_>,
 ) -> Result<Completion, Broken> {
     let mut start = Vec::new();
     let (kind, more) = loop {
-        match next_chunk(&mut response, call.patience).await {
+        match next_chunk(&mut answer, call.patience).await {
             Ok(Some(chunk)) => start.extend_from_slice(&chunk),
             Ok(None) => break (sniff(&start), false),
             Err(raw) => return Err(raw),
@@ -108,28 +158,28 @@ pub(crate) async fn read_answer(
                 out: Vec::new(),
                 failed: None,
             };
-            let ended = stream.read(&start, more.then_some(&mut response), call).await;
+            let ended = stream.read(&start, more.then_some(&mut answer), call).await;
             stream.conclude(ended, call)
         }
         Sniff::Json | Sniff::Markup => {
             if more {
-                read_rest(&mut response, &mut start, call.patience).await?;
+                read_rest(&mut answer, &mut start, call.patience).await?;
             }
             document(&start, kind, decoder, call)
         }
     }
 }
 
-async fn next_chunk(response: &mut Response, patience: Duration) -> Result<Option<bytes::Bytes>, Broken> {
-    match tokio::time::timeout(patience, response.chunk()).await {
+async fn next_chunk(answer: &mut Answer<'_>, patience: Duration) -> Result<Option<bytes::Bytes>, Broken> {
+    match tokio::time::timeout(patience, answer.chunk()).await {
         Err(_) => Err(silence(Phase::Body, Transport::Stalled, patience)),
         Ok(Err(error)) => Err(failure::of_transport(Phase::Body, error)),
         Ok(Ok(chunk)) => Ok(chunk),
     }
 }
 
-async fn read_rest(response: &mut Response, whole: &mut Vec<u8>, patience: Duration) -> Result<(), Broken> {
-    while let Some(chunk) = next_chunk(response, patience).await? {
+async fn read_rest(answer: &mut Answer<'_>, whole: &mut Vec<u8>, patience: Duration) -> Result<(), Broken> {
+    while let Some(chunk) = next_chunk(answer, patience).await? {
         whole.extend_from_slice(&chunk);
         if whole.len() > DOCUMENT_LIMIT {
             return Err(Box::new(RawFailure::invalid(
@@ -169,9 +219,9 @@ struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    async fn read(&mut self, start: &[u8], response: Option<&mut Response>, call: &Call<'_>) -> Ended {
+    async fn read(&mut self, start: &[u8], answer: Option<&mut Answer<'_>>, call: &Call<'_>) -> Ended {
         self.push(start, call);
-        let Some(response) = response else {
+        let Some(answer) = answer else {
             return Ended::Whole;
         };
         while self.failed.is_none() {
@@ -185,7 +235,7 @@ impl Stream<'_> {
                 (false, true) => USAGE_TIMEOUT.min(call.patience),
                 (false, false) => call.patience,
             };
-            match next_chunk(response, patience).await {
+            match next_chunk(answer, patience).await {
                 Ok(Some(chunk)) => self.push(&chunk, call),
                 Ok(None) => break,
                 // The answer is all there; how the line ended is of no interest.

@@ -10,13 +10,16 @@ use talaria_llm::sse::{Event, Framer};
 use talaria_recovery::Login;
 use talaria_types::{ApiMode, Completion, Delta, ModelIdentity, ModelRequest};
 
+use crate::address;
 use crate::anthropic::MessagesAdapter;
 use crate::catalogue::Catalogue;
 use crate::chat::{self, ChatAdapter};
+use crate::cloud::Cloud;
+use crate::credentials::CredentialPool;
+use crate::debug::HttpLog;
 use crate::effort::Effort;
 use crate::gemini::GeminiAdapter;
 use crate::http;
-use crate::pool::CredentialPool;
 use crate::responses::ResponsesAdapter;
 use crate::wire::Adapter;
 
@@ -31,6 +34,8 @@ pub struct Endpoint {
     pub pool: Option<CredentialPool>,
     /// Which one of the pool `api_key` is.
     pub pool_entry: Option<String>,
+    /// The address was given by the user: no credential moves it.
+    pub pinned_address: bool,
     /// `model.context_length`, when set.
     pub context_length: Option<u64>,
     /// `model.max_tokens`, when set.
@@ -47,6 +52,10 @@ pub struct Endpoint {
     pub ca_bundle: Option<PathBuf>,
     /// `agent.reasoning_effort`; the provider's own when absent.
     pub effort: Option<Effort>,
+    /// The cloud it is served by, which is asked in its own way.
+    pub(crate) cloud: Option<Arc<Cloud>>,
+    /// Where calls are written down, when they are.
+    pub debug: Option<Arc<HttpLog>>,
     /// What is known about models.
     pub catalogue: Arc<Catalogue>,
 }
@@ -64,7 +73,12 @@ impl Endpoint {
 
     /// The key is the token of a login and not a key: it is sent another way and runs out.
     pub(crate) fn has_oauth_key(&self) -> bool {
-        let key = self.api_key.as_ref().map_or("", |key| key.expose_secret());
+        self.is_login(self.api_key.as_ref())
+    }
+
+    /// Whether this key would be the token of a login.
+    pub(crate) fn is_login(&self, key: Option<&SecretString>) -> bool {
+        let key = key.map_or("", |key| key.expose_secret());
         match self.identity.api_mode {
             ApiMode::AnthropicMessages => key.starts_with("sk-ant-oat"),
             ApiMode::Gemini => key.starts_with("ya29."),
@@ -77,10 +91,10 @@ impl Endpoint {
         }
     }
 
-    /// Which kind of login it is.
-    pub(crate) fn login(&self) -> Login {
+    /// Which kind of login this key is of.
+    pub(crate) fn login(&self, key: Option<&SecretString>) -> Login {
         match self.identity.provider.as_str() {
-            _ if !self.has_oauth_key() => Login::ApiKey,
+            _ if !self.is_login(key) => Login::ApiKey,
             "anthropic" => Login::Anthropic,
             "openai-codex" => Login::Codex,
             "xai-oauth" => Login::Xai,
@@ -88,6 +102,11 @@ impl Endpoint {
             "copilot" => Login::Copilot,
             _ => Login::Other,
         }
+    }
+
+    /// A server of the person's own that wants no key: nobody sends a bill.
+    pub fn is_free(&self) -> bool {
+        self.api_key.is_none() && address::is_near(&self.identity.base_url)
     }
 
     /// The model goes on from an assistant message in the last place of a request.
@@ -106,12 +125,12 @@ pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
 }
 
 /// The adapter of an endpoint's protocol.
-pub(crate) fn adapter(endpoint: &Endpoint) -> Box<dyn Adapter> {
+pub(crate) fn adapter(endpoint: &Endpoint) -> Arc<dyn Adapter> {
     match endpoint.identity.api_mode {
-        ApiMode::ChatCompletions => Box::new(ChatAdapter::new(endpoint)),
-        ApiMode::AnthropicMessages => Box::new(MessagesAdapter::new(endpoint)),
-        ApiMode::CodexResponses => Box::new(ResponsesAdapter::new(endpoint)),
-        ApiMode::Gemini => Box::new(GeminiAdapter::new(endpoint)),
+        ApiMode::ChatCompletions => Arc::new(ChatAdapter::new(endpoint)),
+        ApiMode::AnthropicMessages => Arc::new(MessagesAdapter::new(endpoint)),
+        ApiMode::CodexResponses => Arc::new(ResponsesAdapter::new(endpoint)),
+        ApiMode::Gemini => Arc::new(GeminiAdapter::new(endpoint)),
     }
 }
 

@@ -34,12 +34,16 @@ pub fn worst_case(
     prompt_tokens: u64,
     max_output: u64,
 ) -> Option<f64> {
-    let usage = Usage {
+    let usage = |written| Usage {
         prompt_tokens,
         completion_tokens: max_output,
+        cache_write_tokens: written,
         ..Usage::default()
     };
-    cost(catalogue, identity, &usage)
+    // Writing to the cache may cost more than sending, and what will be written is not known before.
+    let plain = cost(catalogue, identity, &usage(0))?;
+    let written = cost(catalogue, identity, &usage(prompt_tokens))?;
+    Some(plain.max(written))
 }
 
 #[cfg(test)]

@@ -19,9 +19,11 @@ use talaria_types::{ApiMode, ModelIdentity};
 use crate::address;
 use crate::catalogue::Catalogue;
 use crate::catalogue::providers::{self, LoginMethod, ProviderRow};
+use crate::cloud::Cloud;
+use crate::credentials::{CredentialPool, Picked, Strategy};
+use crate::debug::HttpLog;
 use crate::effort::Effort;
 use crate::endpoint::Endpoint;
-use crate::pool::{CredentialPool, Picked, Strategy};
 
 /// Without a byte for this long a far server's stream is given up.
 const STALE: Duration = Duration::from_secs(180);
@@ -43,6 +45,8 @@ pub struct ProviderRequest {
     pub api_key: Option<SecretString>,
     /// `key_env`: the variable that holds the key.
     pub key_env: Option<String>,
+    /// The person's own folder, in which clouds keep their credentials.
+    pub user_home: Option<PathBuf>,
     /// `auth.json`, where several keys of one provider may stand.
     pub auth_file: Option<PathBuf>,
     /// `credential_pool_strategies`, by provider.
@@ -67,6 +71,8 @@ pub struct ProviderRequest {
     pub ca_bundle: Option<PathBuf>,
     /// `agent.reasoning_effort`.
     pub effort: Option<Effort>,
+    /// Where calls are written down, when they are.
+    pub debug: Option<Arc<HttpLog>>,
     /// What is known about models; the shipped catalogue when absent.
     pub catalogue: Option<Arc<Catalogue>>,
 }
@@ -91,10 +97,18 @@ pub enum ResolveError {
         also: &'static str,
     },
     /// One logs in to this provider in the browser.
-    #[error("not logged in to the provider {provider}: run `talaria auth add {provider}`")]
+    #[error("not logged in to the provider {provider}: run `talaria auth add {provider} --oauth`")]
     NotLoggedIn {
         /// Which provider.
         provider: String,
+    },
+    /// A cloud's own credentials are not there.
+    #[error("no credentials for the provider {provider}: set {missing}")]
+    NoCloud {
+        /// Which provider.
+        provider: String,
+        /// What is missing.
+        missing: &'static str,
     },
     /// The provider has no address of its own.
     #[error("the provider {provider} needs an address: set model.base_url in config.yaml{or_variable}")]
@@ -144,19 +158,29 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
             .filter(|value| !value.is_empty())
     };
     let (name, row) = choose(request, lookup)?;
-    let pool = pool(request, &name);
-    let (key, picked) = find_key(request, row, pool.as_ref(), lookup);
+    let pool = pool(request, &name, row, lookup);
+    let (key, picked) = find_key(request, pool.as_ref(), row, lookup);
     let pooled_url = picked.as_ref().and_then(|picked| picked.base_url.clone());
     let moved = ProviderRequest {
         base_url: request.base_url.clone().or(pooled_url),
         ..ProviderRequest::default()
     };
+    let cloud = cloud(request, &name, lookup)?;
+    let mode_there = |cloud: &Cloud| cloud.mode(request.model.as_deref().unwrap_or_default());
+    let has_variable = row.is_some_and(|row| lookup(row.url_variable).is_some());
+    let moved = match &cloud {
+        Some(cloud) if moved.base_url.is_none() && !has_variable => ProviderRequest {
+            base_url: Some(cloud.base_url(request.api_mode.unwrap_or_else(|| mode_there(cloud)))),
+            ..moved
+        },
+        Some(_) | None => moved,
+    };
     let base_url = find_address(&moved, &name, row, lookup)?;
     let base_url = kimi_address(base_url, row, key.as_deref());
     let is_near = address::is_near(&base_url);
     let wants_key = match row.map(|row| row.login) {
-        Some(LoginMethod::Key | LoginMethod::OAuth | LoginMethod::Cloud) => !is_near,
-        Some(LoginMethod::OptionalKey) | None => false,
+        Some(LoginMethod::Key | LoginMethod::OAuth) => !is_near,
+        Some(LoginMethod::OptionalKey | LoginMethod::Cloud) | None => false,
     };
     if key.is_none() && wants_key {
         return Err(missing_key(&name, request, row));
@@ -165,7 +189,12 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
     let model = model.ok_or_else(|| ResolveError::NoModel {
         provider: name.clone(),
     })?;
-    let api_mode = request.api_mode.unwrap_or_else(|| mode(row, &base_url, &model));
+    let told = || {
+        cloud
+            .as_ref()
+            .map_or_else(|| mode(row, &base_url, &model), |cloud| cloud.mode(&model))
+    };
+    let api_mode = request.api_mode.unwrap_or_else(told);
     let stale_timeout = if is_near {
         request
             .local_stale_timeout
@@ -182,6 +211,10 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
             api_mode,
         },
         api_key: key.filter(|key| key != NO_KEY).map(SecretString::from),
+        pinned_address: request
+            .base_url
+            .as_deref()
+            .is_some_and(|url| !url.trim().is_empty()),
         pool: pool.filter(|_| picked.is_some()),
         pool_entry: picked.map(|picked| picked.id),
         context_length: request.context_length,
@@ -192,7 +225,23 @@ pub fn resolve(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Endpoint
         images: request.images.clone(),
         ca_bundle: request.ca_bundle.clone(),
         effort: request.effort,
+        cloud: cloud.map(Arc::new),
+        debug: request.debug.clone(),
         catalogue: request.catalogue.clone().unwrap_or_else(Catalogue::shipped),
+    })
+}
+
+/// The cloud that serves this provider.
+fn cloud(request: &ProviderRequest, name: &str, lookup: Lookup<'_>) -> Result<Option<Cloud>, ResolveError> {
+    let found = Cloud::find(
+        name,
+        lookup,
+        request.user_home.as_deref(),
+        request.ca_bundle.clone(),
+    );
+    found.map_err(|missing| ResolveError::NoCloud {
+        provider: name.to_owned(),
+        missing,
     })
 }
 
@@ -221,10 +270,17 @@ fn choose(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Choice, Resol
     if has_address || lookup("OPENAI_BASE_URL").is_some() {
         return Ok(("custom".to_owned(), providers::row("custom")));
     }
+    // A login was made on purpose; a key of another tool that happens to be there was not.
     let keyed = |row: &&ProviderRow| {
-        let in_environment = || row.keys.iter().any(|key| lookup(key).is_some());
-        let pooled = || pool(request, row.id).is_some_and(|pool| pool.has_other(""));
-        row.login == LoginMethod::Key && (in_environment() || pooled())
+        let pool = pool(request, row.id, Some(*row), lookup);
+        let in_environment =
+            || row.login == LoginMethod::Key && row.keys.iter().any(|key| lookup(key).is_some());
+        let pooled = |pool: CredentialPool| match row.login {
+            LoginMethod::Key => pool.has_other(""),
+            LoginMethod::OAuth => pool.has_login(),
+            LoginMethod::OptionalKey | LoginMethod::Cloud => false,
+        };
+        in_environment() || pool.is_some_and(pooled)
     };
     match providers::PROVIDERS.iter().find(keyed) {
         Some(row) => Ok((row.id.to_owned(), Some(row))),
@@ -234,40 +290,45 @@ fn choose(request: &ProviderRequest, lookup: Lookup<'_>) -> Result<Choice, Resol
 }
 
 /// The pool of a provider; a configured key is meant to be the only one.
-fn pool(request: &ProviderRequest, name: &str) -> Option<CredentialPool> {
+fn pool(
+    request: &ProviderRequest,
+    name: &str,
+    row: Option<&ProviderRow>,
+    lookup: Lookup<'_>,
+) -> Option<CredentialPool> {
     let file = request
         .auth_file
         .as_ref()
         .filter(|_| request.api_key.is_none() && request.key_env.is_none())?;
     let strategy = request.pool_strategies.get(name).copied().unwrap_or_default();
-    Some(CredentialPool::new(file, name, strategy))
+    let variables = row.into_iter().flat_map(|row| row.keys);
+    let keys = variables.filter_map(|name| Some(((*name).to_owned(), SecretString::from(lookup(name)?))));
+    Some(CredentialPool::new(file, name, strategy).with_environment(keys.collect()))
 }
 
+/// The key, and which one of the pool it is.
 fn find_key(
     request: &ProviderRequest,
-    row: Option<&ProviderRow>,
     pool: Option<&CredentialPool>,
+    row: Option<&ProviderRow>,
     lookup: Lookup<'_>,
 ) -> (Option<String>, Option<Picked>) {
-    let configured = request
+    let own = request
         .api_key
         .as_ref()
         .map(|key| key.expose_secret().trim().to_owned());
-    let configured = configured
+    let configured = own
         .filter(|key| !key.is_empty())
         .or_else(|| request.key_env.as_deref().and_then(lookup));
     if configured.is_some() {
         return (configured, None);
     }
-    match pool.and_then(CredentialPool::pick) {
-        Some(picked) => (Some(picked.key.expose_secret().to_owned()), Some(picked)),
-        None => (
-            row.into_iter()
-                .flat_map(|row| row.keys)
-                .find_map(|key| lookup(key)),
-            None,
-        ),
+    if let Some(picked) = pool.and_then(CredentialPool::pick) {
+        return (Some(picked.key.expose_secret().to_owned()), Some(picked));
     }
+    let variables = row.into_iter().flat_map(|row| row.keys);
+    let key = variables.filter(|_| pool.is_none()).find_map(|name| lookup(name));
+    (key, None)
 }
 
 fn find_address(

@@ -75,7 +75,7 @@ pub enum Symptom {
     HungUp,
     /// No text says so, but the prompt is so large that an overflow is likely.
     LikelyOverflow,
-    /// Nothing is served at this path.
+    /// No model server answers at this address: nothing is served there, or something else is.
     WrongAddress,
 }
 

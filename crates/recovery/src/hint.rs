@@ -16,7 +16,7 @@ fn of_symptom(symptom: Symptom) -> Option<&'static str> {
             "this quota comes back by itself, but not soon; add a fallback provider or another key, or take a larger plan",
         ),
         Symptom::WrongAddress => Some(
-            "nothing is served at this address; check model.base_url (it often ends in /v1) and the api_mode",
+            "no model server answers at this address; check model.base_url (it often ends in /v1) and model.api_mode",
         ),
         Symptom::ReasoningNotEchoed => Some(
             "this server wants the stored thinking back; start a new session if the old one has none stored",

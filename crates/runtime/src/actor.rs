@@ -27,6 +27,7 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    session.reviews.stop().await;
 }
 
 impl Session {
@@ -52,9 +53,11 @@ impl Session {
         if let Some(text) = goes_on.filter(|_| !self.inbox.goes_on()) {
             self.inbox.ask_next(text);
         }
+        let wanted = self.want_review(&result);
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
+        self.review(&wanted);
     }
 
     /// Guidance that no tool result carried to the model: the next prompt after a turn
@@ -159,6 +162,7 @@ impl Session {
         self.history = prepare::live(self)?;
         self.known_rows = count;
         self.executor.session().hydrate(&self.messages());
+        self.nudges.hydrate(&self.messages());
         if let Some(prompt) = row.and_then(|row| row.system_prompt) {
             self.system = Some(prompt.into());
         }

@@ -2,7 +2,7 @@
 
 use talaria_providers::pricing;
 use talaria_store::{StoreError, UsageRow};
-use talaria_types::{Event, Task, Usage};
+use talaria_types::{Event, ModelIdentity, Task, Usage};
 
 use crate::clock;
 use crate::models::Model;
@@ -88,31 +88,61 @@ impl Session {
         self.store().add_usage(&self.id, &row, clock::now())
     }
 
-    /// Why the next call may not be made, when its worst case goes beyond a budget.
+    /// Why the next call may not be made: its worst case goes beyond a budget, or cannot be known.
     pub(crate) fn over_budget(&self, prompt_tokens: u64) -> Option<String> {
         let budget = &self.config().budget;
+        let limits = [budget.per_turn_usd, budget.per_session_usd, budget.per_day_usd];
         let model = self.models.current();
-        let output = model.max_output.unwrap_or(USUAL_OUTPUT);
-        let worst = pricing::worst_case(&model.catalogue, model.provider.identity(), prompt_tokens, output)?;
-        let over = |limit: Option<f64>, spent: f64| limit.filter(|limit| spent + worst > *limit);
-        let turn = self.spent.usd;
-        if let Some(limit) = over(budget.per_turn_usd, turn) {
-            return Some(told("this turn", turn, worst, limit));
+        if model.is_free || limits.iter().all(Option::is_none) {
+            return None;
         }
-        budget.per_session_usd?;
-        let session = self
+        let output = model.max_output.unwrap_or(USUAL_OUTPUT);
+        let identity = model.provider.identity();
+        let Some(worst) = pricing::worst_case(&model.catalogue, identity, prompt_tokens, output) else {
+            return Some(unpriced(identity));
+        };
+        let spans: [(&str, &dyn Fn() -> f64); 3] = [
+            ("this turn", &|| self.spent.usd),
+            ("this session", &|| self.session_cost()),
+            ("this day", &|| self.day_cost()),
+        ];
+        spans.iter().zip(limits).find_map(|((what, spent), limit)| {
+            let (limit, spent) = (limit?, spent());
+            (spent + worst > limit).then(|| told(what, spent, worst, limit))
+        })
+    }
+
+    /// What the lineage has cost, as far as it is known.
+    fn session_cost(&self) -> f64 {
+        let stored = self
             .store()
             .totals(&self.id)
             .ok()
-            .and_then(|totals| totals.cost_usd)
-            .unwrap_or_default()
-            + turn;
-        over(budget.per_session_usd, session).map(|limit| told("this session", session, worst, limit))
+            .and_then(|totals| totals.cost_usd);
+        stored.unwrap_or_default() + self.not_yet_written()
+    }
+
+    /// What all sessions have cost today, as far as it is known.
+    fn day_cost(&self) -> f64 {
+        let stored = self.store().day_cost(clock::now()).unwrap_or_default();
+        stored + self.not_yet_written()
+    }
+
+    fn not_yet_written(&self) -> f64 {
+        self.unwritten.iter().map(|(_, bill)| bill.usd).sum()
     }
 }
 
 fn told(what: &str, spent: f64, worst: f64, limit: f64) -> String {
     format!(
         "{what} has cost {spent:.4} USD; the next call may cost up to {worst:.4} USD, which is over the limit of {limit:.4} USD"
+    )
+}
+
+fn unpriced(identity: &ModelIdentity) -> String {
+    format!(
+        "the price of {} at {} is not known, so a spend limit cannot be kept; add its price to models.json in the home \
+         folder, try `talaria models update`, or leave the limit out",
+        identity.model, identity.provider
     )
 }

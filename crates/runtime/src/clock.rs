@@ -1,7 +1,6 @@
 //! The time of day, the one place that asks for it.
 
-use jiff::ZonedDateTime;
-use jiff::tz::TimeZone;
+use jiff::{ZonedDateTime, tz::TimeZone};
 use talaria_types::{SessionId, Timestamp};
 
 /// Now.
@@ -18,26 +17,27 @@ pub(crate) fn fresh_session_id() -> SessionId {
     SessionId::fresh(&stamp, [a, b, c])
 }
 
-/// The time zone of this name; the system's own when it is empty or unknown.
+/// The zone of that name; the system's own when there is none.
 pub(crate) fn zone(name: &str) -> TimeZone {
-    match TimeZone::get(name) {
-        Ok(zone) if !name.is_empty() => zone,
-        _ => TimeZone::system(),
+    if name.is_empty() {
+        return TimeZone::system();
     }
+    TimeZone::get(name).unwrap_or_else(|_| TimeZone::system())
 }
 
 /// A date in words, such as `Tuesday, December 01, 2026`.
-pub(crate) fn date_in_words(at: Timestamp) -> String {
-    let moment = jiff::Timestamp::from_microsecond((at.0 * 1e6) as i64).unwrap_or_default();
-    let zoned = moment.to_zoned_datetime(TimeZone::system());
-    zoned.strftime("%A, %B %d, %Y").to_string()
+pub(crate) fn date_in_words(at: Timestamp, zone: &TimeZone) -> String {
+    zoned(at, zone).strftime("%A, %B %d, %Y").to_string()
 }
 
 /// A time of day for people, such as `2026-12-01 12:30:05`.
-pub(crate) fn time_in_words(at: Timestamp) -> String {
+pub(crate) fn time_in_words(at: Timestamp, zone: &TimeZone) -> String {
+    zoned(at, zone).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+fn zoned(at: Timestamp, zone: &TimeZone) -> ZonedDateTime {
     let moment = jiff::Timestamp::from_microsecond((at.0 * 1e6) as i64).unwrap_or_default();
-    let zoned = moment.to_zoned_datetime(TimeZone::system());
-    zoned.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    moment.to_zoned_datetime(zone.clone())
 }
 
 /// Eight random bytes. A system without randomness gets the clock's low bits:

@@ -161,7 +161,7 @@ impl Session {
             memory: None,
             todo: self.executor.session().todo_snapshot(),
             known: self.known_anchors()?,
-            today: Some(clock::date_in_words(clock::now())),
+            today: Some(clock::date_in_words(clock::now(), &self.shared.zone)),
         };
         match compress::plan(&history, &budget, guidance) {
             Ok(plan) => Ok(Ok(Planned {
@@ -228,7 +228,12 @@ impl Session {
             let why = format!("summaries failed lately; they are tried again in {left} s");
             return (summariser, self.without_model(planned, &why, must_fit));
         }
-        let prefix = self.prefix_request(planned);
+        // What cannot be sent as it is cannot be sent with a question behind it either.
+        let prefix = if must_fit {
+            None
+        } else {
+            self.prefix_request(planned)
+        };
         summariser.prefix = prefix.map(|request| (self.models.current().clone(), request));
         let answered = summariser.write(&mut planned.plan).await;
         if let Some(usage) = summariser.prefix_usage {

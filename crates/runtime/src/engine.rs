@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use talaria_config::Loaded;
 use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
+use talaria_memory::Origin;
+use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
 use talaria_tools::{Executor, Registry, ToolSession, erase};
@@ -16,16 +19,21 @@ use tokio::sync::mpsc;
 
 use crate::bill::Bill;
 use crate::boundary::Boundary;
+use crate::curated::Curated;
 use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
+use crate::memory_tool::MemoryTool;
 use crate::models::{Model, Models};
 use crate::recall::Recall;
 use crate::record::Digester;
 use crate::reset::{self, ResetReason};
+use crate::review::Reviews;
 use crate::session::Session;
 use crate::session_search::SessionSearch;
-use crate::{SessionHandle, actor, clock, setup};
+use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
+use crate::skill_turns;
+use crate::{SessionHandle, actor, approval_judge, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -38,6 +46,8 @@ pub struct EngineOptions {
     pub yolo: bool,
     /// Leave project context files and memory out (`--ignore-rules`).
     pub ignore_rules: bool,
+    /// Skills that stand in the prompt of every session (`-s`).
+    pub skills: Vec<String>,
     /// There is a person who can be asked.
     pub interactive: bool,
 }
@@ -54,6 +64,14 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
+    /// The zone of the dates that the model reads.
+    pub(crate) zone: jiff::tz::TimeZone,
+    /// The curated memory, unless it is switched off.
+    pub(crate) curated: Option<Arc<Curated>>,
+    /// The skills.
+    pub(crate) library: Arc<Library>,
+    /// Reviews of this process are left to the next start.
+    pub(crate) reviews_later: AtomicBool,
     /// What the person should know from the start.
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
@@ -69,7 +87,12 @@ impl Shared {
     /// How long a side task may take.
     pub(crate) fn auxiliary_timeout(&self, task: Task) -> Duration {
         let config = self.loaded.config.auxiliary.get(task.as_str());
-        let usual = if task == Task::GoalJudge { 60 } else { 120 };
+        let usual = match task {
+            Task::GoalJudge => 60,
+            // A person waits for it.
+            Task::Approval => 20,
+            _ => 120,
+        };
         Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(usual))
     }
 }
@@ -116,17 +139,45 @@ impl Engine {
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
     pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
-        let (chain, mut warnings) = setup::chain(&loaded)?;
-        let auxiliary = setup::auxiliary(&loaded, &mut warnings);
+        let (base, mut warnings) = setup::base(&loaded);
+        let (chain, left_out) = setup::chain(&loaded, &base)?;
+        warnings.extend(left_out);
+        let auxiliary = setup::auxiliary(&loaded, &base, &mut warnings);
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);
+        match housekeeping::prune(&*store, &loaded.config.sessions, clock::now()) {
+            Ok(0) => {}
+            Ok(erased) => tracing::info!(erased, "sessions that were not used for long were erased"),
+            // A turn does not wait for order.
+            Err(error) => tracing::warn!(%error, "old sessions were not erased"),
+        }
         let mut registry = Registry::builtin();
         registry.add("recall", erase(Recall { store: store.clone() }));
         registry.add("session_search", erase(SessionSearch { store: store.clone() }));
+        let curated = Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new);
+        if let Some(curated) = &curated {
+            let tool = MemoryTool {
+                curated: curated.clone(),
+                store: store.clone(),
+                origin: Origin::Foreground,
+            };
+            registry.add("memory", erase(tool));
+        }
+        let library = Arc::new(Library::new(setup::skill_roots(&loaded, &options)));
+        skill_turns::preloaded(&library, &options.skills, "")
+            .map_err(|error| EngineError::Usage(format!("--skills: {error}")))?;
+        let bench = Bench::of_turns(library.clone(), loaded.config.skills.write_approval);
+        registry.add("skills", erase(SkillsList(bench.clone())));
+        registry.add("skills", erase(SkillView(bench.clone())));
+        registry.add("skills", erase(SkillManage(bench)));
         let shared = Shared {
+            zone: clock::zone(&loaded.config.timezone),
             loaded,
             options,
+            curated,
+            library,
+            reviews_later: AtomicBool::new(false),
             store,
             registry: Arc::new(registry),
             chain,
@@ -136,6 +187,11 @@ impl Engine {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// Leaves the reviews of this process's turns to the next start: nobody waits for them here.
+    pub fn review_later(&self) {
+        self.shared.reviews_later.store(true, Ordering::Relaxed);
     }
 
     /// The store.
@@ -184,11 +240,31 @@ impl Engine {
         }
         let (ops, received) = mpsc::unbounded_channel();
         let (work, queue) = mpsc::unbounded_channel();
-        let handle = SessionHandle::new(ops, events, session.id.clone(), inbox.clone());
+        let handle = SessionHandle::new(
+            ops,
+            events,
+            session.id.clone(),
+            inbox.clone(),
+            session.reviews.watch(),
+        );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
+        self.curate();
         tokio::spawn(actor::run(session, queue));
         Ok(handle)
+    }
+
+    /// Puts away skills that nobody uses, when it is time to; beside everything else.
+    fn curate(&self) {
+        let shared = self.shared.clone();
+        let settings = setup::curator_settings(&shared.loaded.config.curator);
+        tokio::task::spawn_blocking(
+            move || match shared.library.curate_if_due(clock::now(), &settings) {
+                Ok(Some(curated)) => tracing::info!(moved = curated.transitions.len(), "skills were curated"),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "the skills could not be curated"),
+            },
+        );
     }
 
     /// The session that is meant; nothing for a new one.
@@ -243,10 +319,19 @@ impl Engine {
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
         let tools = shared.registry.specs(&selection);
+        let nudges = setup::nudges(config, &tools);
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let tool_session = ToolSession::new(settings);
         tool_session.hide_secrets(setup::secrets(&shared.loaded));
+        let judged = approval_judge::Judged::default();
+        tool_session.grants().set_judge(approval_judge::judge(
+            shared
+                .auxiliary(Task::Approval)
+                .unwrap_or_else(|| models.current().clone()),
+            shared.auxiliary_timeout(Task::Approval),
+            judged.clone(),
+        ));
         let executor = Executor::new(shared.registry.clone(), selection, tool_session);
         Ok(Session {
             root: id.clone(),
@@ -266,12 +351,15 @@ impl Engine {
             kept_meter: None,
             warned: HashSet::new(),
             side_usage: BTreeMap::new(),
-            unwritten: Bill::default(),
+            judged,
+            unwritten: Vec::new(),
             spent: Bill::default(),
             composer: Composer::default(),
             digester: Digester::default(),
             sink,
             inbox,
+            nudges,
+            reviews: Reviews::new(),
             title: None,
             shared,
         })
@@ -306,6 +394,7 @@ impl Session {
         self.rewrites = self.stored_repairs();
         self.kept_repairs.clone_from(&self.rewrites);
         self.executor.session().hydrate(&self.messages());
+        self.nudges.hydrate(&self.messages());
         self.executor.session().rename(id.as_str());
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What happens after a turn's last step: ⑧ to ⑫, a list of calls.
 
+use std::sync::PoisonError;
+
 use talaria_recovery::Failure;
 use talaria_store::{StoreError, UsageRow};
 use talaria_turn::{Ending, Kind, Outcome};
@@ -16,6 +18,7 @@ impl Session {
     pub(crate) fn finish(&mut self, ending: &Ending) -> Result<TurnResult, StoreError> {
         self.keep(ending);
         self.write_usage()?;
+        self.count_judged()?;
         self.keep_meter()?;
         self.keep_repairs()?;
         self.keep_consent();
@@ -50,26 +53,37 @@ impl Session {
         }
     }
 
+    /// What judging dangerous commands has cost.
+    fn count_judged(&mut self) -> Result<(), StoreError> {
+        let bill = {
+            let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *judged)
+        };
+        let model = self
+            .shared
+            .auxiliary(Task::Approval)
+            .unwrap_or_else(|| self.models.current().clone());
+        self.account_side(Task::Approval, &bill, &model)
+    }
+
     /// The turn's tokens, on the session's row.
     fn write_usage(&mut self) -> Result<(), StoreError> {
-        let bill = std::mem::take(&mut self.unwritten);
-        if bill.calls == 0 || !self.stored {
+        let bills = std::mem::take(&mut self.unwritten);
+        if !self.stored {
             return Ok(());
         }
-        let identity = self.models.current().provider.identity();
-        let row = UsageRow {
-            task: Task::Main.as_str().to_owned(),
-            model: identity.model.clone(),
-            billing: (
-                identity.provider.clone(),
-                identity.base_url.clone(),
-                String::new(),
-            ),
-            calls: bill.calls,
-            usage: bill.usage,
-            cost_usd: bill.usd(),
-        };
-        self.store().add_usage(&self.id, &row, clock::now())
+        for (identity, bill) in bills {
+            let row = UsageRow {
+                task: Task::Main.as_str().to_owned(),
+                model: identity.model,
+                billing: (identity.provider, identity.base_url, String::new()),
+                calls: bill.calls,
+                usage: bill.usage,
+                cost_usd: bill.usd(),
+            };
+            self.store().add_usage(&self.id, &row, clock::now())?;
+        }
+        Ok(())
     }
 
     fn result(&mut self, ending: &Ending) -> TurnResult {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use talaria_types::{Envelope, Op, SessionId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::inbox::Inbox;
 
@@ -16,6 +16,7 @@ pub struct SessionHandle {
     events: Option<Events>,
     id: SessionId,
     inbox: Arc<Inbox>,
+    busy: watch::Receiver<bool>,
 }
 
 impl SessionHandle {
@@ -24,12 +25,14 @@ impl SessionHandle {
         events: Events,
         id: SessionId,
         inbox: Arc<Inbox>,
+        busy: watch::Receiver<bool>,
     ) -> Self {
         Self {
             ops,
             events: Some(events),
             id,
             inbox,
+            busy,
         }
     }
 
@@ -47,6 +50,14 @@ impl SessionHandle {
     /// whether the session goes on by itself (a standing goal, guidance nobody heard).
     pub fn goes_on(&self) -> bool {
         self.inbox.goes_on()
+    }
+
+    /// Waits until nothing goes on beside the conversation any more (the review of its last turn). What is not
+    /// waited for is stopped with the session and done by the next start.
+    pub async fn settled(&self) {
+        let mut busy = self.busy.clone();
+        // The actor's end settles it too.
+        let _ = busy.wait_for(|busy| !*busy).await;
     }
 
     /// The id it was opened under (a compression moves it; the events say so).

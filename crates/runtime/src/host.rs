@@ -29,6 +29,9 @@ const STEER_CLOSE: &str = "\n[/OUT-OF-BAND USER MESSAGE]";
 
 /// One batch's host. Results become rows in call order, each as soon as all
 /// earlier ones are rows.
+///
+/// The answer that makes the calls is a row before anything depends on it: before a
+/// call that does more than read, and with the first result at the latest.
 pub(crate) struct TurnHost<'a> {
     parts: HostParts<'a>,
     batch: Mutex<Rows>,
@@ -36,11 +39,24 @@ pub(crate) struct TurnHost<'a> {
 
 /// The batch's rows as they come to be.
 struct Rows {
+    /// The answer that makes the calls, until it is a row.
+    answer: Vec<Arc<Message>>,
+    answer_ids: Vec<MessageId>,
     order: Vec<String>,
-    waiting: HashMap<String, Arc<Message>>,
+    waiting: HashMap<String, ResultRow>,
     effects: HashMap<String, Effect>,
     written: Vec<(MessageId, Arc<Message>)>,
     failure: Option<StoreError>,
+}
+
+/// The ids of the answer, and the results with theirs.
+type Written = (Vec<MessageId>, Vec<(MessageId, Arc<Message>)>);
+
+/// A result that is to be a row.
+struct ResultRow {
+    message: Arc<Message>,
+    /// Reading again gives it again.
+    repeatable: bool,
 }
 
 /// What a host is made of besides its batch.
@@ -57,11 +73,13 @@ pub(crate) struct HostParts<'a> {
 }
 
 impl<'a> TurnHost<'a> {
-    /// A host for these calls.
-    pub(crate) fn new(parts: HostParts<'a>, calls: &[ToolCall]) -> Self {
+    /// A host for these calls of an answer that may be no row yet.
+    pub(crate) fn new(parts: HostParts<'a>, answer: Vec<Arc<Message>>, calls: &[ToolCall]) -> Self {
         Self {
             parts,
             batch: Mutex::new(Rows {
+                answer,
+                answer_ids: Vec::new(),
                 order: calls.iter().map(|call| call.id.clone()).collect(),
                 waiting: HashMap::new(),
                 effects: HashMap::new(),
@@ -71,24 +89,37 @@ impl<'a> TurnHost<'a> {
         }
     }
 
-    /// The rows of the batch, every one written; those of `results` that were
-    /// never reported are written now.
+    /// The ids of the answer that were given here, and the rows of the batch, every one
+    /// written; those of `results` that were never reported are written now.
     ///
     /// # Errors
     /// When a row could not be written.
-    pub(crate) fn into_rows(
-        self,
-        results: &[ToolResult],
-    ) -> Result<Vec<(MessageId, Arc<Message>)>, StoreError> {
+    pub(crate) fn into_rows(self, results: &[ToolResult]) -> Result<Written, StoreError> {
         let order = self.rows().order.clone();
         for (id, result) in order.iter().zip(results) {
             self.settle(id, result);
         }
+        self.write_answer()?;
         let rows = self.batch.into_inner().unwrap_or_else(PoisonError::into_inner);
         match rows.failure {
             Some(failure) => Err(failure),
-            None => Ok(rows.written),
+            None => Ok((rows.answer_ids, rows.written)),
         }
+    }
+
+    /// Makes a row of the answer unless it is one.
+    ///
+    /// # Errors
+    /// When it could not be written.
+    pub(crate) fn write_answer(&self) -> Result<(), StoreError> {
+        let mut rows = self.rows();
+        if rows.answer.is_empty() {
+            return Ok(());
+        }
+        let (store, session) = (self.parts.store, &self.parts.session);
+        rows.answer_ids = store.append_repeatable(session, &rows.answer, clock::now())?;
+        rows.answer.clear();
+        Ok(())
     }
 
     /// Makes a result a row as soon as all earlier ones are.
@@ -100,18 +131,18 @@ impl<'a> TurnHost<'a> {
         if known {
             return;
         }
-        rows.waiting
-            .insert(id.to_owned(), Arc::new(self.message(id, result)));
+        let row = self.row(id, result, rows.effects.get(id).copied());
+        rows.waiting.insert(id.to_owned(), row);
         while let Some(next) = rows.order.get(rows.written.len()).cloned() {
-            let Some(message) = rows.waiting.remove(&next) else {
+            let Some(row) = rows.waiting.remove(&next) else {
                 break;
             };
-            match self
-                .parts
-                .store
-                .append(&self.parts.session, std::slice::from_ref(&message), clock::now())
-            {
-                Ok(ids) => rows.written.extend(ids.first().map(|id| (*id, message))),
+            match self.append(&rows.answer, &row) {
+                Ok(mut ids) => {
+                    rows.written.extend(ids.pop().map(|id| (id, row.message)));
+                    rows.answer.clear();
+                    rows.answer_ids.extend(ids);
+                }
                 Err(error) => {
                     rows.failure = Some(error);
                     break;
@@ -120,14 +151,29 @@ impl<'a> TurnHost<'a> {
         }
     }
 
-    /// The result as a message, with what the person said meanwhile.
-    fn message(&self, id: &str, result: &ToolResult) -> Message {
+    /// Writes a result, after the answer if that is no row yet.
+    fn append(&self, answer: &[Arc<Message>], row: &ResultRow) -> Result<Vec<MessageId>, StoreError> {
+        let (store, session) = (self.parts.store, &self.parts.session);
+        let messages: Vec<_> = answer.iter().chain([&row.message]).cloned().collect();
+        if row.repeatable {
+            store.append_repeatable(session, &messages, clock::now())
+        } else {
+            store.append(session, &messages, clock::now())
+        }
+    }
+
+    /// The result as a row, with what the person said meanwhile.
+    fn row(&self, id: &str, result: &ToolResult, effect: Option<Effect>) -> ResultRow {
         let mut message = Message::tool(id, result.name.clone(), result.content.clone());
         message.brief = Some(result.brief.clone());
-        if let Some(steer) = self.parts.inbox.take_steer() {
+        let steer = self.parts.inbox.take_steer();
+        if let Some(steer) = &steer {
             append_text(&mut message, &format!("{STEER_OPEN}{steer}{STEER_CLOSE}"));
         }
-        message
+        ResultRow {
+            repeatable: effect == Some(Effect::Read) && steer.is_none(),
+            message: Arc::new(message),
+        }
     }
 
     fn journal(
@@ -142,6 +188,8 @@ impl<'a> TurnHost<'a> {
             // Repeating a read is harmless, so nothing depends on knowing that it began.
             return Ok(());
         }
+        self.write_answer()
+            .map_err(|error| JournalError(error.to_string()))?;
         let now = clock::now();
         let entry = CallJournal {
             session_id: self.parts.session.clone(),

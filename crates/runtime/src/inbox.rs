@@ -59,7 +59,7 @@ impl Inbox {
 
     /// A prompt has arrived. An interrupt from now on is meant for its turn; one
     /// that came while nothing ran was meant for nothing.
-    fn expect_turn(&self) {
+    pub(crate) fn expect_turn(&self) {
         let mut inner = self.lock();
         if inner.turns == 0 {
             inner.turn = CancellationToken::new();

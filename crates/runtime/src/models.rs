@@ -20,6 +20,8 @@ pub(crate) struct Model {
     pub(crate) catalogue: Arc<Catalogue>,
     /// `model.max_tokens`, or none.
     pub(crate) max_output: Option<u64>,
+    /// It runs on a server of the person's own that wants no key, and costs nothing.
+    pub(crate) is_free: bool,
     /// Its dialect takes an assistant message as the last one.
     pub(crate) takes_prefill: bool,
 }
@@ -30,6 +32,8 @@ pub(crate) struct Models {
     current: usize,
     /// Until when the first one is left alone.
     resting: Option<Instant>,
+    /// How many answers of the current one in a row went silent, over turns.
+    stalls: u32,
     threshold: f64,
     min_tokens: u64,
 }
@@ -41,6 +45,7 @@ impl Models {
             chain,
             current: 0,
             resting: None,
+            stalls: 0,
             threshold,
             min_tokens,
         }
@@ -49,6 +54,7 @@ impl Models {
     /// A new turn goes back to the first model, unless it still rests.
     pub(crate) fn begin_turn(&mut self) {
         if self.resting.is_none_or(|until| Instant::now() >= until) {
+            self.stalls = if self.current == 0 { self.stalls } else { 0 };
             self.current = 0;
             self.resting = None;
         }
@@ -57,6 +63,16 @@ impl Models {
     /// The model that is asked now.
     pub(crate) fn current(&self) -> &Arc<Model> {
         &self.chain[self.current]
+    }
+
+    /// How many answers of the current one in a row went silent.
+    pub(crate) fn stalls(&self) -> u32 {
+        self.stalls
+    }
+
+    /// The current one has answered, or failed; or it `stalled`: went silent in the middle.
+    pub(crate) fn answered(&mut self, stalled: bool) {
+        self.stalls = if stalled { self.stalls.saturating_add(1) } else { 0 };
     }
 
     /// How many models are left after this one.
@@ -78,6 +94,7 @@ impl Models {
             self.resting = Some(Instant::now() + COOL_DOWN);
         }
         self.current += 1;
+        self.stalls = 0;
         Some(self.current().clone())
     }
 

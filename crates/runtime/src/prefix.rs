@@ -25,7 +25,9 @@ impl Session {
             "prefix" => {}
             _ => {
                 let other = self.shared.auxiliary(Task::Compression).is_some();
-                if other || self.missed_lately() || !self.may_try() {
+                // A prefix that this model never answered is in no cache, and may not fit its window.
+                let known = self.gauge.meter.last_reported().is_some();
+                if other || !known || self.missed_lately() || !self.may_try() {
                     return None;
                 }
             }

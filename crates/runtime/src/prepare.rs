@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use talaria_context::prompt;
 use talaria_store::{CallJournal, CallState, NewSession, StoreError};
 use talaria_turn::Setup;
@@ -26,6 +27,9 @@ impl Session {
     pub(crate) async fn prepare(&mut self, content: Content) -> Result<Prepared, StoreError> {
         self.models.begin_turn();
         self.gauge.begin_turn();
+        if let Some(curated) = &self.shared.curated {
+            curated.begin_turn(self.id.as_str());
+        }
         let (model, window) = self.models.setup().await;
         self.answer_open_calls()?;
         self.ensure_prompt(window.tokens)?;
@@ -64,7 +68,10 @@ impl Session {
     /// changed the model.
     fn ensure_prompt(&mut self, window: u64) -> Result<(), StoreError> {
         let identity = self.models.current().provider.identity().clone();
-        let fits = |text: &Arc<str>| prompt::fits(text, &identity.model, &identity.provider);
+        let skills = self.preloaded_skills().unwrap_or_default();
+        let fits = |text: &Arc<str>| {
+            prompt::fits(text, &identity.model, &identity.provider) && text.contains(skills.trim())
+        };
         if self.system.as_ref().is_some_and(fits) {
             return Ok(());
         }
@@ -153,11 +160,8 @@ impl Session {
         let rows: Vec<Arc<Message>> = unanswered
             .iter()
             .map(|(id, name)| {
-                Arc::new(honest_result(
-                    id,
-                    name,
-                    journal.iter().find(|entry| entry.call_id == *id),
-                ))
+                let entry = journal.iter().find(|entry| entry.call_id == *id);
+                Arc::new(honest_result(id, name, entry, &self.shared.zone))
             })
             .collect();
         let ids = self.store().append(&self.id, &rows, clock::now())?;
@@ -190,7 +194,7 @@ impl Session {
 }
 
 /// What is known about a call that no row answers.
-fn honest_result(id: &str, name: &str, journal: Option<&CallJournal>) -> Message {
+fn honest_result(id: &str, name: &str, journal: Option<&CallJournal>, zone: &TimeZone) -> Message {
     let Some(entry) = journal else {
         let text = "The program ended before this call's outcome was known. It only reads or was not started; \
                     run it again if you need its result.";
@@ -207,7 +211,7 @@ fn honest_result(id: &str, name: &str, journal: Option<&CallJournal>) -> Message
             };
             format!(
                 "[interrupted: started at {}, outcome unknown, effect: {}; {advice}]",
-                clock::time_in_words(at),
+                clock::time_in_words(at, zone),
                 entry.effect.as_str()
             )
         }

@@ -7,6 +7,7 @@ use talaria_types::ModelIdentity;
 
 use crate::clock;
 use crate::session::Session;
+use crate::skill_turns;
 
 /// A window below this gets every block in its shortest form.
 const COMPACT_WINDOW: u64 = 16_384;
@@ -20,22 +21,60 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
         tools: session.tools.iter().map(|tool| tool.name.clone()).collect(),
         compact: window < COMPACT_WINDOW,
         tool_use_enforcement: session.config().agent.tool_use_enforcement.clone(),
-        stable_blocks: Vec::new(),
+        stable_blocks: skill_index(session, window),
         environment: environment(&options.cwd),
         platform: options.source.clone(),
-        system_message: None,
+        system_message: system_message(session),
         project_files: if options.ignore_rules {
             Vec::new()
         } else {
             project_files(&options.cwd)
         },
         project_file_max_chars: project_file_max_chars(session, window),
-        memory_blocks: Vec::new(),
+        memory_blocks: memory_blocks(session),
         root_session_id: session.root.to_string(),
-        started_on: clock::date_in_words(session.started_at),
+        started_on: clock::date_in_words(session.started_at, &session.shared.zone),
         model: identity.model.clone(),
         provider: identity.provider.clone(),
     }
+}
+
+/// The index of skills, for a session that can read them.
+fn skill_index(session: &Session, window: u64) -> Vec<String> {
+    let has = |name: &str| session.tools.iter().any(|tool| tool.name == name);
+    if !has("skill_view") {
+        return Vec::new();
+    }
+    let block = session.shared.library.block(&has, window < COMPACT_WINDOW);
+    (!block.is_empty()).then_some(block).into_iter().collect()
+}
+
+/// The person's own text and the skills they loaded for the session.
+fn system_message(session: &Session) -> Option<String> {
+    let own = session.config().agent.system_prompt.clone();
+    let texts: Vec<String> = own.into_iter().chain(session.preloaded_skills()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+impl Session {
+    /// The skills that were asked for with `-s`, as the prompt holds them.
+    pub(crate) fn preloaded_skills(&self) -> Option<String> {
+        let names = &self.shared.options.skills;
+        skill_turns::preloaded(&self.shared.library, names, self.root.as_str())
+            .ok()
+            .flatten()
+    }
+}
+
+/// What is remembered, as the files say now.
+fn memory_blocks(session: &Session) -> Vec<String> {
+    let curated = session.shared.curated.as_ref();
+    let Some(curated) = curated.filter(|_| !session.shared.options.ignore_rules) else {
+        return Vec::new();
+    };
+    let (blocks, warnings) = curated.blocks();
+    warnings.into_iter().for_each(|text| session.sink.warn(text));
+    blocks
 }
 
 fn environment(cwd: &Path) -> Environment {

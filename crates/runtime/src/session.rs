@@ -8,7 +8,9 @@ use talaria_context::compose::Composer;
 use talaria_store::SessionStore;
 use talaria_tools::Executor;
 use talaria_turn::Talk;
-use talaria_types::{Message, MessageId, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Usage};
+use talaria_types::{
+    Message, MessageId, ModelIdentity, ModelRequest, Rewrite, SessionId, Timestamp, ToolSpec, Usage,
+};
 
 use crate::bill::Bill;
 use crate::engine::Shared;
@@ -16,7 +18,9 @@ use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::Models;
+use crate::nudge::Nudges;
 use crate::record::{Digester, RequestDigest};
+use crate::review::Reviews;
 
 /// One session and everything its turns share.
 pub(crate) struct Session {
@@ -50,15 +54,21 @@ pub(crate) struct Session {
     pub(crate) warned: HashSet<String>,
     /// Tokens of the running turn's side tasks, by task.
     pub(crate) side_usage: BTreeMap<String, Usage>,
+    /// What judging dangerous commands has cost and is not counted yet.
+    pub(crate) judged: crate::approval_judge::Judged,
     /// What the running turn has cost, side tasks included.
     pub(crate) spent: Bill,
-    /// The running turn's main calls, not yet written to the row.
-    pub(crate) unwritten: Bill,
+    /// The running turn's main calls, not yet written to the row, by the model that was asked.
+    pub(crate) unwritten: Vec<(ModelIdentity, Bill)>,
     /// Messages that were made sendable before.
     pub(crate) composer: Composer,
     pub(crate) digester: Digester,
     pub(crate) sink: Sink,
     pub(crate) inbox: Arc<Inbox>,
+    /// When a turn is worth looking back at.
+    pub(crate) nudges: Nudges,
+    /// What looks back at turns.
+    pub(crate) reviews: Reviews,
     /// Title to give once there is a row.
     pub(crate) title: Option<String>,
 }
@@ -113,7 +123,15 @@ impl Session {
     /// Counts one main call; it reaches the row with the turn's end.
     pub(crate) fn account(&mut self, usage: Option<Usage>) {
         let model = self.models.current().clone();
-        self.unwritten.add(&model, usage);
+        let identity = model.provider.identity();
+        match self.unwritten.iter_mut().find(|(known, _)| known == identity) {
+            Some((_, bill)) => bill.add(&model, usage),
+            None => {
+                let mut bill = Bill::default();
+                bill.add(&model, usage);
+                self.unwritten.push((identity.clone(), bill));
+            }
+        }
         self.spent.add(&model, usage);
     }
 

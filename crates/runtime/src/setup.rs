@@ -5,27 +5,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_config::{AuxiliaryConfig, FallbackConfig, Loaded, env};
-use talaria_providers::{Endpoint, ProviderRequest, ResolveError, connect, resolve};
+use talaria_config::{AuxiliaryConfig, Config, CuratorConfig, FallbackConfig, Loaded, env};
+use talaria_providers::{CredentialPool, Endpoint, HttpLog, ProviderRequest, ResolveError, connect, resolve};
+use talaria_skills::{CuratorSettings, Roots};
 use talaria_tools::{ToolSettings, approval};
-use talaria_types::{ModelIdentity, Task};
+use talaria_types::{ModelIdentity, Task, ToolSpec};
 
-use crate::EngineError;
 use crate::engine::Shared;
 use crate::models::Model;
+use crate::nudge::Nudges;
+use crate::{EngineError, EngineOptions};
 
 /// The models of the configuration: the chosen one, then the fallbacks, and
 /// what the person should know about fallbacks that cannot be used.
 ///
 /// # Errors
 /// When the chosen one has no provider or no credential.
-pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), EngineError> {
+pub(crate) fn chain(
+    loaded: &Loaded,
+    base: &ProviderRequest,
+) -> Result<(Vec<Arc<Model>>, Vec<String>), EngineError> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
-    let chosen = resolve(&chosen(loaded), &lookup).map_err(|error| unresolved(&error))?;
+    let chosen = resolve(&chosen(loaded, base), &lookup).map_err(|error| unresolved(&error))?;
     let mut chain = vec![model(chosen)];
     let mut warnings = Vec::new();
     for entry in &loaded.config.fallback_providers {
-        match resolve(&fallback(loaded, entry), &lookup) {
+        match resolve(&fallback(loaded, base, entry), &lookup) {
             Ok(endpoint) => chain.push(model(endpoint)),
             Err(error) => warnings.push(format!("the fallback {} is left out: {error}", entry.model)),
         }
@@ -34,18 +39,26 @@ pub(crate) fn chain(loaded: &Loaded) -> Result<(Vec<Arc<Model>>, Vec<String>), E
 }
 
 /// The models of side tasks that are not the chosen one.
-pub(crate) fn auxiliary(loaded: &Loaded, warnings: &mut Vec<String>) -> BTreeMap<Task, Arc<Model>> {
+pub(crate) fn auxiliary(
+    loaded: &Loaded,
+    base: &ProviderRequest,
+    warnings: &mut Vec<String>,
+) -> BTreeMap<Task, Arc<Model>> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
     let mut models = BTreeMap::new();
-    for task in [Task::Compression, Task::GoalJudge] {
+    for task in [
+        Task::Compression,
+        Task::GoalJudge,
+        Task::Approval,
+        Task::BackgroundReview,
+    ] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
         };
-        let own = config.model.is_empty() && config.base_url.is_none() && config.provider.is_empty();
-        if own || (config.provider == "auto" && config.model.is_empty() && config.base_url.is_none()) {
+        if !is_elsewhere(config) {
             continue;
         }
-        match resolve(&side(loaded, config), &lookup) {
+        match resolve(&side(loaded, base, config), &lookup) {
             Ok(endpoint) => {
                 models.insert(task, model(endpoint));
             }
@@ -55,9 +68,15 @@ pub(crate) fn auxiliary(loaded: &Loaded, warnings: &mut Vec<String>) -> BTreeMap
     models
 }
 
+/// A side task has a model of its own.
+fn is_elsewhere(config: &AuxiliaryConfig) -> bool {
+    let same = config.model.is_empty() && config.base_url.is_none();
+    !(same && matches!(config.provider.as_str(), "" | "auto" | "main"))
+}
+
 /// A side task's model: what it does not say is the chosen model's.
-fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
-    let main = chosen(loaded);
+fn side(loaded: &Loaded, base: &ProviderRequest, config: &AuxiliaryConfig) -> ProviderRequest {
+    let main = chosen(loaded, base);
     let elsewhere = config.base_url.is_some() || !matches!(config.provider.as_str(), "" | "auto" | "main");
     let mut request = ProviderRequest {
         model: (!config.model.is_empty())
@@ -68,7 +87,7 @@ fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
         } else {
             None
         },
-        ..common(loaded)
+        ..base.clone()
     };
     if elsewhere {
         request.provider = Some(config.provider.clone())
@@ -92,16 +111,41 @@ fn side(loaded: &Loaded, config: &AuxiliaryConfig) -> ProviderRequest {
 /// When there is no provider or no credential for it.
 pub fn chosen_model(loaded: &Loaded) -> Result<ModelIdentity, EngineError> {
     let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
-    resolve(&chosen(loaded), &lookup)
+    resolve(&chosen(loaded, &common(loaded)), &lookup)
         .map(|endpoint| endpoint.identity)
         .map_err(|error| unresolved(&error))
 }
 
+/// Every model the configuration names, by where it is named, for whoever tests them; opens nothing.
+pub fn configured_models(loaded: &Loaded) -> Vec<(String, Result<Endpoint, EngineError>)> {
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    let (base, _) = base(loaded);
+    let config = &loaded.config;
+    let mut requests = vec![("model".to_owned(), chosen(loaded, &base))];
+    for (index, entry) in config.fallback_providers.iter().enumerate() {
+        requests.push((
+            format!("fallback_providers.{index}"),
+            fallback(loaded, &base, entry),
+        ));
+    }
+    for (task, entry) in config.auxiliary.iter().filter(|(_, entry)| is_elsewhere(entry)) {
+        requests.push((format!("auxiliary.{task}"), side(loaded, &base, entry)));
+    }
+    let resolved = requests.into_iter().map(|(name, request)| {
+        (
+            name,
+            resolve(&request, &lookup).map_err(|error| unresolved(&error)),
+        )
+    });
+    resolved.collect()
+}
+
 fn unresolved(error: &ResolveError) -> EngineError {
     match error {
-        ResolveError::NoProvider | ResolveError::NoKey { .. } | ResolveError::NotLoggedIn { .. } => {
-            EngineError::NoProvider(error.to_string())
-        }
+        ResolveError::NoProvider
+        | ResolveError::NoKey { .. }
+        | ResolveError::NotLoggedIn { .. }
+        | ResolveError::NoCloud { .. } => EngineError::NoProvider(error.to_string()),
         ResolveError::NoAddress { .. }
         | ResolveError::BadAddress { .. }
         | ResolveError::NoModel { .. }
@@ -113,13 +157,14 @@ fn model(endpoint: Endpoint) -> Arc<Model> {
     Arc::new(Model {
         catalogue: endpoint.catalogue.clone(),
         max_output: endpoint.max_output_tokens,
+        is_free: endpoint.is_free(),
         takes_prefill: endpoint.takes_prefill(),
         provider: connect(endpoint),
     })
 }
 
 /// `model`, with what `providers.<id>` says about its provider.
-fn chosen(loaded: &Loaded) -> ProviderRequest {
+fn chosen(loaded: &Loaded, base: &ProviderRequest) -> ProviderRequest {
     let config = &loaded.config.model;
     let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let mut request = ProviderRequest {
@@ -131,13 +176,13 @@ fn chosen(loaded: &Loaded) -> ProviderRequest {
         api_mode: config.api_mode,
         context_length: config.context_length,
         max_tokens: config.max_tokens,
-        ..common(loaded)
+        ..base.clone()
     };
     complete(loaded, &mut request);
     request
 }
 
-fn fallback(loaded: &Loaded, entry: &FallbackConfig) -> ProviderRequest {
+fn fallback(loaded: &Loaded, base: &ProviderRequest, entry: &FallbackConfig) -> ProviderRequest {
     let mut request = ProviderRequest {
         provider: Some(entry.provider.clone()),
         model: Some(entry.model.clone()),
@@ -146,13 +191,36 @@ fn fallback(loaded: &Loaded, entry: &FallbackConfig) -> ProviderRequest {
         key_env: entry.key_env.clone(),
         api_mode: entry.api_mode,
         context_length: entry.context_length,
-        ..common(loaded)
+        ..base.clone()
     };
     complete(loaded, &mut request);
     request
 }
 
-/// What holds for every model.
+/// What holds for every model, catalogue and log included, and what the person should know about these.
+pub(crate) fn base(loaded: &Loaded) -> (ProviderRequest, Vec<String>) {
+    let (catalogue, mut warnings) =
+        talaria_providers::catalogue::update::layered(&loaded.home.fetched_models(), &loaded.home.models());
+    let open = |path: &PathBuf| match HttpLog::open(path) {
+        Ok(log) => Some(Arc::new(log)),
+        Err(error) => {
+            warnings.push(format!(
+                "--debug-http {}: {error}; nothing is written down",
+                path.display()
+            ));
+            None
+        }
+    };
+    let debug = loaded.debug_http.as_ref().and_then(open);
+    let base = ProviderRequest {
+        debug,
+        catalogue: Some(catalogue),
+        ..common(loaded)
+    };
+    (base, warnings)
+}
+
+/// What the configuration says for every model.
 fn common(loaded: &Loaded) -> ProviderRequest {
     let config = &loaded.config;
     let ca_bundle = loaded
@@ -161,7 +229,17 @@ fn common(loaded: &Loaded) -> ProviderRequest {
     let stale = loaded
         .variable(env::HERMES_STREAM_STALE_TIMEOUT)
         .and_then(|seconds| seconds.parse().ok());
+    let strategies = config.credential_pool_strategies.iter();
+    let strategies = strategies.filter_map(|(provider, name)| Some((provider.clone(), name.parse().ok()?)));
     ProviderRequest {
+        user_home: std::env::home_dir(),
+        auth_file: Some(loaded.home.auth_file()),
+        pool_strategies: strategies.collect(),
+        effort: config
+            .agent
+            .reasoning_effort
+            .as_deref()
+            .and_then(|effort| effort.parse().ok()),
         stale_timeout: stale.map(Duration::from_secs),
         local_stale_timeout: Some(Duration::from_secs(config.agent.local_stream_stale_timeout)),
         long_cache: config.prompt_caching.cache_ttl == "1h",
@@ -225,8 +303,10 @@ pub(crate) fn secrets(loaded: &Loaded) -> Vec<String> {
         .iter()
         .filter(|(name, _)| is_key(name))
         .map(|(_, value)| value);
+    let in_pool = CredentialPool::secrets(loaded.home.auth_file());
     in_config
         .chain(in_environment)
+        .chain(&in_pool)
         .map(|value| value.expose_secret().to_owned())
         .collect()
 }
@@ -252,7 +332,56 @@ pub(crate) fn tool_settings(shared: &Shared, session_id: &str, window: u64) -> T
         allowlist: config.command_allowlist.clone(),
         read_max_chars: config.file_read_max_chars,
         hard_stop: config.tool_loop_guardrails.hard_stop_enabled,
+        loop_warnings: config.tool_loop_guardrails.warnings_enabled,
         window,
         secret_env: shared.loaded.secrets.keys().cloned().collect(),
     }
+}
+
+/// Where skills are looked for.
+pub(crate) fn skill_roots(loaded: &Loaded, options: &EngineOptions) -> Roots {
+    // What came with a repository is one of its rules.
+    let project = (!options.ignore_rules).then(|| options.cwd.clone());
+    roots_of_skills(loaded, project)
+}
+
+/// The same for a face, which knows its folder.
+pub fn roots_of_skills(loaded: &Loaded, project: Option<PathBuf>) -> Roots {
+    let environment = env::Environment::of_process();
+    let person = environment.get(env::USER_HOME).map(PathBuf::from);
+    let home = loaded.home.root();
+    let external = loaded.config.skills.external_dirs.iter().map(|folder| {
+        // A relative folder is seen from the home.
+        home.join(talaria_config::expand_tilde(folder, &environment))
+    });
+    Roots {
+        home: home.to_owned(),
+        project,
+        person,
+        external: external.collect(),
+        disabled: loaded.config.skills.disabled.clone(),
+    }
+}
+
+/// When the curator puts skills away.
+pub fn curator_settings(config: &CuratorConfig) -> CuratorSettings {
+    CuratorSettings {
+        enabled: config.enabled,
+        interval_hours: config.interval_hours,
+        stale_after_days: config.stale_after_days,
+        archive_after_days: config.archive_after_days,
+        keep: config.backup_keep,
+    }
+}
+
+/// The counts of a session with these tools: what it cannot write is not looked for.
+pub(crate) fn nudges(config: &Config, tools: &[ToolSpec]) -> Nudges {
+    let every = |tool: &str, interval: u32| {
+        let has = tools.iter().any(|spec| spec.name == tool);
+        if has { interval } else { 0 }
+    };
+    Nudges::new(
+        every("memory", config.memory.nudge_interval),
+        every("skill_manage", config.skills.creation_nudge_interval),
+    )
 }

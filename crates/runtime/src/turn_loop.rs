@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use talaria_recovery::{ErrorKind, Failure, Phase, Situation};
+use talaria_recovery::{ErrorKind, Failure, Phase, Situation, Symptom};
 use talaria_store::StoreError;
 use talaria_turn::{CallModel, Compact, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
-use talaria_types::{Completion, Delta, Event, FinishReason, ModelRequest, Task, Trigger, TurnId};
+use talaria_types::{
+    Completion, Delta, Event, FinishReason, ModelRequest, Question, Role, Task, Trigger, TurnId,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
@@ -17,13 +19,20 @@ use crate::session::Session;
 /// The longest a turn waits in all, before it gives up on a provider.
 const PATIENCE_MS: u64 = 15 * 60 * 1000;
 
+/// How long the answer that makes calls may wait for the first result, to be written with it.
+const ANSWER_WAITS: Duration = Duration::from_millis(20);
+
+/// The answer that lets a turn go beyond its budget.
+const GO_ON: &str = "go on";
+
 /// One running turn's surroundings.
 pub(crate) struct Drive<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) turn: TurnId,
     pub(crate) cancel: CancellationToken,
     patience_ms: u64,
-    stalls: u32,
+    /// The person has allowed this turn to go beyond its budget.
+    overspending: bool,
     records: Vec<Record>,
 }
 
@@ -35,7 +44,7 @@ impl<'a> Drive<'a> {
             turn,
             cancel,
             patience_ms: PATIENCE_MS,
-            stalls: 0,
+            overspending: false,
             records: Vec::new(),
         }
     }
@@ -84,6 +93,11 @@ impl<'a> Drive<'a> {
         if unsaved.is_empty() {
             return Ok(());
         }
+        let is_answer = unsaved.iter().all(|message| message.role == Role::Assistant);
+        if is_answer && matches!(step, Step::RunTools(_)) {
+            // The host writes it: with the first result, or before a call that does more than read.
+            return Ok(());
+        }
         let ids = self
             .session
             .store()
@@ -128,10 +142,11 @@ impl<'a> Drive<'a> {
         {
             return call.too_large(trigger);
         }
-        if let Some(text) = self.session.over_budget(self.session.gauge.in_flight()) {
+        if let Some(text) = self.session.over_budget(self.session.gauge.in_flight())
+            && !self.may_spend(&text).await
+        {
             return call.over_budget(text);
         }
-        let situation = self.situation(&call);
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
         let forward = move |delta| match delta {
@@ -141,6 +156,7 @@ impl<'a> Drive<'a> {
         };
         let reply = model.provider.complete(&request, &forward, &self.cancel).await;
         self.account(&reply);
+        let situation = self.situation(&call);
         let reply = match reply {
             Ok(completion) => self.doubt(&completion).map_or(Ok(completion), Err),
             Err(failure) => Err(failure),
@@ -153,6 +169,27 @@ impl<'a> Drive<'a> {
             failure: reply.as_ref().err().map(|failure| Box::new(failure.clone())),
         });
         call.answer(reply, &situation)
+    }
+
+    /// Asks the person whether a call is made although it goes beyond a budget. A yes holds for the turn.
+    async fn may_spend(&mut self, why: &str) -> bool {
+        if self.overspending || !self.session.interactive() {
+            return self.overspending;
+        }
+        let question = Question {
+            id: "budget".to_owned(),
+            text: format!("{why}. Go on with this turn?"),
+            choices: vec![GO_ON.to_owned(), "stop".to_owned()],
+        };
+        let answer = self.session.inbox().expect_reply(&question.id);
+        self.session.sink().tell(Event::QuestionAsked(question));
+        let patience = Duration::from_secs(self.session.config().agent.clarify_timeout);
+        let answer = tokio::select! {
+            answer = tokio::time::timeout(patience, answer) => answer.ok().and_then(Result::ok).flatten(),
+            () = self.cancel.cancelled() => None,
+        };
+        self.overspending = answer.is_some_and(|answer| answer == GO_ON);
+        self.overspending
     }
 
     /// An answer cut at its length to a prompt of which the server counted less than
@@ -197,8 +234,14 @@ impl<'a> Drive<'a> {
             usage: usage.unwrap_or_default(),
         });
         match reply {
-            Ok(completion) => self.session.gauge.answered(completion.usage),
+            Ok(completion) => {
+                self.session.gauge.answered(completion.usage);
+                self.session.models_mut().answered(false);
+            }
             Err(failure) => {
+                self.session
+                    .models_mut()
+                    .answered(failure.symptom == Some(Symptom::Stalled));
                 if let Some(window) = failure.limits.window {
                     self.session.models().current().provider.learn_window(window);
                 }
@@ -207,20 +250,21 @@ impl<'a> Drive<'a> {
     }
 
     fn situation(&self, call: &CallModel) -> Situation {
+        let credentials = self.session.models().current().provider.credentials();
         Situation {
             fallbacks_left: self.session.models().left(),
-            can_rotate: false,
-            can_refresh: false,
+            can_rotate: credentials.can_rotate,
+            can_refresh: credentials.can_refresh,
             max_retries: self.session.config().agent.api_max_retries,
             may_compact: self.session.may_compact(),
             entropy: clock::entropy(),
             patience_ms: self.patience_ms,
             applied: call.state().rewrites().to_vec(),
-            stalls: self.stalls,
+            stalls: self.session.models().stalls(),
         }
     }
 
-    async fn run_tools(&mut self, run: RunTools) -> Result<Step, StoreError> {
+    async fn run_tools(&mut self, mut run: RunTools) -> Result<Step, StoreError> {
         let config = self.session.config();
         let parts = HostParts {
             store: self.session.store(),
@@ -233,13 +277,21 @@ impl<'a> Drive<'a> {
             approval_timeout: Duration::from_secs(config.approvals.timeout),
             question_timeout: Duration::from_secs(config.agent.clarify_timeout),
         };
-        let host = TurnHost::new(parts, run.calls());
-        let batch = self
-            .session
-            .executor()
-            .run_all(run.calls(), &host, &self.cancel)
-            .await;
-        let rows = host.into_rows(&batch.results)?;
+        let host = TurnHost::new(parts, run.unsaved(), run.calls());
+        let batch = {
+            let work = self.session.executor().run_all(run.calls(), &host, &self.cancel);
+            tokio::pin!(work);
+            tokio::select! {
+                biased;
+                batch = &mut work => batch,
+                () = tokio::time::sleep(ANSWER_WAITS) => {
+                    host.write_answer()?;
+                    work.await
+                }
+            }
+        };
+        let (answer, rows) = host.into_rows(&batch.results)?;
+        run.saved(&answer);
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
             rows,
@@ -273,13 +325,17 @@ impl<'a> Drive<'a> {
     }
 
     async fn refresh(&mut self, refresh: Refresh) -> Step {
+        let provider = self.session.models().current().provider.clone();
         let renewed = match refresh.kind() {
             RefreshKind::Transport { .. } => {
-                self.session.models().current().provider.rebuild_transport();
+                provider.rebuild_transport();
                 true
             }
-            // There is one credential a provider, and nothing that could renew it.
-            RefreshKind::Credential | RefreshKind::NextCredential => false,
+            RefreshKind::NextCredential => provider.next_credential(refresh.failure()),
+            RefreshKind::Credential => tokio::select! {
+                renewed = provider.refresh_credential() => renewed,
+                () = self.cancel.cancelled() => return refresh.interrupt(),
+            },
         };
         self.record(Record::Refreshed { renewed });
         refresh.answer(renewed)

@@ -105,11 +105,17 @@ fn messages_round_trip(store: &dyn SessionStore) -> Result<()> {
         ids,
         "under the ids that were given"
     );
+    let again = store.append_repeatable(&session, &[Arc::new(Message::assistant("more"))], moment(1.0))?;
+    assert_eq!(
+        words(&store.live(&session)?).last().map(String::as_str),
+        Some("more")
+    );
+    let ids = [ids, again].concat();
     assert!(ids.is_sorted(), "ids rise");
     let row = store
         .session(&session)?
         .map(|row| (row.message_count, row.tool_call_count));
-    assert_eq!(row, Some((4, 1)), "rows and calls are counted");
+    assert_eq!(row, Some((5, 1)), "rows and calls are counted");
     let unknown = store.append(&SessionId::new("conformance_nobody"), &[], moment(0.0));
     assert!(
         matches!(unknown, Err(StoreError::UnknownSession { .. })),

@@ -176,6 +176,42 @@ pub struct UsageRow {
     pub cost_usd: Option<f64>,
 }
 
+/// What one model was used for in one task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelUsage {
+    /// The model.
+    pub model: String,
+    /// Its provider.
+    pub provider: String,
+    /// `main` or a side task.
+    pub task: String,
+    /// Model calls.
+    pub api_calls: u64,
+    /// Their tokens.
+    pub usage: Usage,
+    /// What of it has a known price has cost this much, US dollars.
+    pub known_cost_usd: f64,
+    /// The price of all of it is known.
+    pub is_priced: bool,
+}
+
+/// What was used over a span of days.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Insights {
+    /// Sessions that started.
+    pub sessions: u64,
+    /// Messages.
+    pub messages: u64,
+    /// By model and task, what cost most first.
+    pub models: Vec<ModelUsage>,
+    /// Calls of each tool.
+    pub tools: Vec<(String, u64)>,
+    /// Sessions of each source.
+    pub sources: Vec<(String, u64)>,
+    /// What each day has cost, as far as prices are known.
+    pub days: Vec<(String, f64)>,
+}
+
 /// How far a tool call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,16 +6,19 @@ use std::sync::Arc;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
 use crate::{
-    CallJournal, CompactionRow, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, Rotation,
-    RotationIds, SearchQuery, SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, Undone,
-    UsageRow,
+    CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
+    Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord,
+    Undone, UsageRow,
 };
 
 /// A store of sessions.
 ///
 /// Calls block, for microseconds as a rule and for seconds while another
 /// process writes; an async caller moves them to a blocking thread. What a call
-/// has returned `Ok` for is on the disk.
+/// has returned `Ok` for survives this process and stays in the order of the calls.
+/// Words and deeds are on the disk by then, and with them all that was written
+/// before; what only counts or notes (usage, values of `state_meta`, records,
+/// leases, a session without messages) is a moment later.
 pub trait SessionStore: Send + Sync {
     // Sessions
 
@@ -49,6 +52,10 @@ pub trait SessionStore: Send + Sync {
     fn add_usage(&self, id: &SessionId, usage: &UsageRow, at: Timestamp) -> Result<()>;
     /// Tokens and money of the whole lineage of a session.
     fn totals(&self, id: &SessionId) -> Result<SessionTotals>;
+    /// What was used since `since`.
+    fn insights(&self, since: Timestamp) -> Result<Insights>;
+    /// What the day of `at` has cost so far in US dollars, as far as prices are known.
+    fn day_cost(&self, at: Timestamp) -> Result<f64>;
     /// A copy of the live messages as a new session whose parent is `from`; both stay open to go on.
     fn branch(&self, from: &SessionId, new: &NewSession) -> Result<u64>;
 
@@ -57,6 +64,15 @@ pub trait SessionStore: Send + Sync {
     /// Appends rows in one transaction and gives their ids.
     fn append(&self, session: &SessionId, messages: &[Arc<Message>], at: Timestamp)
     -> Result<Vec<MessageId>>;
+    /// Appends rows that could be had again without harm and stand in no journal: the result of a read, or an answer
+    /// on whose word nothing was done yet. They survive the death of this program at once, and a power cut a moment later or from the next
+    /// other write on. Their order among all rows is that of the calls.
+    fn append_repeatable(
+        &self,
+        session: &SessionId,
+        messages: &[Arc<Message>],
+        at: Timestamp,
+    ) -> Result<Vec<MessageId>>;
     /// The live messages of a session, oldest first: what the next request starts from.
     fn live(&self, session: &SessionId) -> Result<Vec<StoredMessage>>;
     /// Every message of one session, hidden and rewound ones included.

@@ -8,6 +8,7 @@ pub mod demo;
 mod filters;
 mod home;
 mod mock;
+mod mutate;
 
 pub use filters::SNAPSHOT_FILTERS;
 pub use home::{FIXED_NOW, TempHome};
@@ -15,3 +16,4 @@ pub use mock::{
     Api, Call, GivenUsage, MockServer, Recorded, Scenario, ScenarioError, ServeOptions, Step, TaskKind,
     UsageSpec, serve, validate,
 };
+pub use mutate::Mutator;

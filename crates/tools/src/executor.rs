@@ -71,7 +71,10 @@ struct Run<'a> {
 impl Executor {
     /// Runs the tools of `selection` for `session`.
     pub fn new(registry: Arc<Registry>, selection: Selection, session: Arc<ToolSession>) -> Self {
-        let guard = Mutex::new(Guard::new(session.settings().hard_stop));
+        let guard = Mutex::new(Guard::new(
+            session.settings().hard_stop,
+            session.settings().loop_warnings,
+        ));
         Self {
             registry,
             selection,

@@ -45,6 +45,8 @@ pub struct ToolSettings {
     pub read_max_chars: usize,
     /// `tool_loop_guardrails.hard_stop_enabled`.
     pub hard_stop: bool,
+    /// `tool_loop_guardrails.warnings_enabled`.
+    pub loop_warnings: bool,
     /// The model's window in tokens; result budgets scale with it. 0 when unknown.
     pub window: u64,
     /// Names of environment variables that hold this program's own secrets.
@@ -68,6 +70,7 @@ impl ToolSettings {
             allowlist: Vec::new(),
             read_max_chars: 100_000,
             hard_stop: false,
+            loop_warnings: true,
             window: 200_000,
             secret_env: Vec::new(),
         }

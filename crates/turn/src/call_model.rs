@@ -323,7 +323,7 @@ fn explain_empty(state: &State) -> String {
 }
 
 /// The call failed: the recovery chain decides.
-fn failed(mut state: Box<State>, failure: Failure, situation: &Situation) -> Step {
+pub(crate) fn failed(mut state: Box<State>, failure: Failure, situation: &Situation) -> Step {
     if failure.kind == ErrorKind::Interrupted {
         let partial = failure.partial.unwrap_or_default();
         let reasoning = Reasoning {
@@ -338,11 +338,11 @@ fn failed(mut state: Box<State>, failure: Failure, situation: &Situation) -> Ste
     }
     let decision = decide(&failure, situation, &mut state.ledger);
     tell(&mut state, &failure, &decision);
-    cure(state, failure, decision)
+    cure(state, failure, decision, situation)
 }
 
 /// Turns the cure a row named into the next step.
-fn cure(mut state: Box<State>, failure: Failure, decision: Decision) -> Step {
+fn cure(mut state: Box<State>, failure: Failure, decision: Decision, situation: &Situation) -> Step {
     match decision.remedy {
         Remedy::Rewrite(rewrite) => {
             if let Rewrite::CapOutput(cap) = rewrite {
@@ -357,10 +357,10 @@ fn cure(mut state: Box<State>, failure: Failure, decision: Decision) -> Step {
             }
             Compact::begin(state, Trigger::Overflow, Some(failure))
         }
-        Remedy::RefreshCredential => Refresh::begin(state, RefreshKind::Credential, failure),
-        Remedy::RotateCredential => Refresh::begin(state, RefreshKind::NextCredential, failure),
+        Remedy::RefreshCredential => Refresh::begin(state, RefreshKind::Credential, failure, situation),
+        Remedy::RotateCredential => Refresh::begin(state, RefreshKind::NextCredential, failure, situation),
         Remedy::RebuildTransport { wait_ms } => {
-            Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure)
+            Refresh::begin(state, RefreshKind::Transport { wait_ms }, failure, situation)
         }
         Remedy::SwitchProvider => SwitchProvider::begin(state, failure),
         Remedy::Wait { wait_ms } => Wait::begin(state, wait_ms),

@@ -1,9 +1,9 @@
 //! Renew a credential or the connections.
 
 use serde::{Deserialize, Serialize};
-use talaria_recovery::Failure;
+use talaria_recovery::{Failure, Situation};
 
-use crate::call_model::give_up;
+use crate::call_model::{failed, give_up};
 use crate::{CallModel, Ending, Outcome, State, Step, Wait};
 
 /// Renew a credential or the connections.
@@ -12,6 +12,8 @@ pub struct Refresh {
     pub(crate) state: Box<State>,
     kind: RefreshKind,
     failure: Failure,
+    /// What the driver knew when the call failed; a cure that is not to be had is asked for once.
+    situation: Box<Situation>,
 }
 
 /// What is renewed.
@@ -30,8 +32,18 @@ pub enum RefreshKind {
 }
 
 impl Refresh {
-    pub(crate) fn begin(state: Box<State>, kind: RefreshKind, failure: Failure) -> Step {
-        Step::Refresh(Self { state, kind, failure })
+    pub(crate) fn begin(
+        state: Box<State>,
+        kind: RefreshKind,
+        failure: Failure,
+        situation: &Situation,
+    ) -> Step {
+        Step::Refresh(Self {
+            state,
+            kind,
+            failure,
+            situation: Box::new(situation.clone()),
+        })
     }
 
     /// What is renewed.
@@ -44,14 +56,22 @@ impl Refresh {
         &self.failure
     }
 
-    /// It is renewed, or could not be.
+    /// It is renewed, or could not be: then the rows that follow are asked.
     pub fn answer(self, renewed: bool) -> Step {
-        let Self { state, kind, failure } = self;
+        let Self {
+            state,
+            kind,
+            failure,
+            mut situation,
+        } = self;
         match (renewed, kind) {
-            (true, RefreshKind::Transport { wait_ms }) => Wait::begin(state, wait_ms),
-            (true, RefreshKind::Credential | RefreshKind::NextCredential) => CallModel::again(state),
-            (false, _) => give_up(state, failure),
+            (true, RefreshKind::Transport { wait_ms }) => return Wait::begin(state, wait_ms),
+            (true, RefreshKind::Credential | RefreshKind::NextCredential) => return CallModel::again(state),
+            (false, RefreshKind::Credential) => situation.can_refresh = false,
+            (false, RefreshKind::NextCredential) => situation.can_rotate = false,
+            (false, RefreshKind::Transport { .. }) => return give_up(state, failure),
         }
+        failed(state, failure, &situation)
     }
 
     /// The person stopped it.

@@ -41,6 +41,16 @@ impl RunTools {
         &self.calls
     }
 
+    /// The answer that makes the calls, as far as it is no row yet.
+    pub fn unsaved(&self) -> Vec<Arc<Message>> {
+        self.state.talk.unsaved()
+    }
+
+    /// It is a row now, under these ids, in order.
+    pub fn saved(&mut self, ids: &[MessageId]) {
+        self.state.talk.saved(ids);
+    }
+
     /// Every call has its result.
     pub fn answer(self, round: ToolRound) -> Step {
         let Self { mut state, calls } = self;

@@ -13,6 +13,10 @@ pub(super) fn store(stage: &Stage, report: &mut Report) -> Result<()> {
     example(stage, report, ("talaria-store", "store_bench"), &[folder])
 }
 
+pub(super) fn sessions(stage: &Stage, report: &mut Report) -> Result<()> {
+    example(stage, report, ("talaria-runtime", "sessions_bench"), &[])
+}
+
 pub(super) fn compress(stage: &Stage, report: &mut Report) -> Result<()> {
     example(stage, report, ("talaria-context", "compress_bench"), &[])
 }
@@ -23,6 +27,10 @@ pub(super) fn decode(stage: &Stage, report: &mut Report) -> Result<()> {
 
 pub(super) fn redact(stage: &Stage, report: &mut Report) -> Result<()> {
     example(stage, report, ("talaria-redact", "redact_bench"), &[])
+}
+
+pub(super) fn skills(stage: &Stage, report: &mut Report) -> Result<()> {
+    example(stage, report, ("talaria-skills", "skills_bench"), &[])
 }
 
 fn example(

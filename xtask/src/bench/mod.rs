@@ -53,6 +53,11 @@ const BENCHES: &[Bench] = &[
         run: examples::store,
     },
     Bench {
+        name: "sessions",
+        about: "five hundred sessions open in one process",
+        run: examples::sessions,
+    },
+    Bench {
         name: "compress",
         about: "compressing 2,000 messages, the model aside",
         run: examples::compress,
@@ -66,6 +71,11 @@ const BENCHES: &[Bench] = &[
         name: "redact",
         about: "masking secrets",
         run: examples::redact,
+    },
+    Bench {
+        name: "skills",
+        about: "the index of 10,000 skills: cold ≤ 300 ms, warm ≤ 10 ms",
+        run: examples::skills,
     },
 ];
 

@@ -147,19 +147,20 @@ impl Drop for Model {
 fn config(base_url: &str) -> String {
     format!(
         "model:\n  default: mock-model\n  provider: custom\n  base_url: {base_url}\n  api_key: bench-key-0000\n  \
-         context_length: 200000\nauxiliary:\n  title_generation:\n    enabled: false\n"
+         context_length: 1000000\nauxiliary:\n  title_generation:\n    enabled: false\nmemory:\n  nudge_interval: 0\nskills:\n  \
+         creation_nudge_interval: 0\n"
     )
 }
 
 /// A scenario that answers every question with one word.
 pub(crate) fn hello() -> Value {
-    json!({"cursor": "stateless", "context_length": 200_000, "steps": [{"text": "hello"}]})
+    json!({"cursor": "stateless", "context_length": 1_000_000, "steps": [{"text": "hello"}]})
 }
 
 /// A scenario that has so many files read, one a call.
 pub(crate) fn reads(files: usize) -> Value {
     json!({
-        "cursor": "stateless", "context_length": 200_000,
+        "cursor": "stateless", "context_length": 1_000_000,
         "loop": {"n": files, "call": {"name": "read_file", "args": {"path": "files/f{i:03d}.txt"}},
                  "final": {"text": "all files read"}},
     })

@@ -20,7 +20,7 @@ pub(super) fn page(tree: &Tree) -> Result<String> {
         They stand in `config.yaml` of the home folder; `talaria config set KEY VALUE` writes one, `talaria config show \
         --origin` tells where each value comes from. A flag wins over the environment, the environment over a \
         project's `.hermes/config.yaml` (only what cannot widen permissions), that over the home's. Keys that are \
-        not listed are kept and ignored.\n"
+        not listed are kept in the file and do nothing (`talaria config check` names them).\n"
         .to_owned();
     let mut section = "";
     for key in known_keys() {
@@ -45,7 +45,35 @@ pub(super) fn page(tree: &Tree) -> Result<String> {
         let default = default.map_or_else(|| "–".to_owned(), |value| format!("`{value}`"));
         let _ = writeln!(page, "| `{key}` | {default} | {} |", super::cell(&meaning));
     }
+    for (heading, kind) in RECORDS {
+        let _ = write!(page, "\n## {heading}\n\n| key | meaning |\n|---|---|\n");
+        for (name, meaning) in record(tree.text(SCHEMA).unwrap_or_default(), kind) {
+            let _ = writeln!(page, "| `{name}` | {} |", super::cell(&meaning));
+        }
+    }
     Ok(page)
+}
+
+/// Sections whose entries have names of their own, and the struct of one entry.
+const RECORDS: [(&str, &str); 3] = [
+    ("providers.NAME", "ProviderConfig"),
+    ("fallback_providers (a list)", "FallbackConfig"),
+    ("auxiliary.TASK", "AuxiliaryConfig"),
+];
+
+/// The keys of an entry and what they mean.
+fn record(schema: &str, kind: &str) -> Vec<(String, String)> {
+    let body = schema.split(&format!("pub struct {kind} {{")).nth(1);
+    let body = body.and_then(|rest| rest.split("\n}").next()).unwrap_or_default();
+    let named = members_with_docs(body).into_iter();
+    named
+        .map(|(doc, _, _)| (first_code(&doc).to_owned(), meaning(&doc)))
+        .collect()
+}
+
+/// What the first pair of backticks holds: the key as it is written in the file.
+fn first_code(doc: &str) -> &str {
+    doc.split('`').nth(1).unwrap_or_default()
 }
 
 /// The values of a home in which nothing is set.
@@ -101,17 +129,21 @@ fn fields(schema: &str) -> BTreeMap<String, String> {
 
 /// Name, type and meaning of the fields of a struct.
 fn members(body: &str) -> Vec<(&str, &str, String)> {
+    let members = members_with_docs(body).into_iter();
+    members
+        .map(|(doc, name, kind)| (name, kind, meaning(&doc)))
+        .collect()
+}
+
+/// Doc comment, name and type of the fields of a struct.
+fn members_with_docs(body: &str) -> Vec<(String, &str, &str)> {
     let mut doc = String::new();
     let mut members = Vec::new();
     for line in body.lines().map(str::trim) {
         if let Some(text) = line.strip_prefix("///") {
             doc.push_str(text);
         } else if let Some((name, kind)) = line.strip_prefix("pub ").and_then(|rest| rest.split_once(": ")) {
-            members.push((
-                name,
-                kind.trim_end_matches(','),
-                meaning(&std::mem::take(&mut doc)),
-            ));
+            members.push((std::mem::take(&mut doc), name, kind.trim_end_matches(',')));
         }
     }
     members

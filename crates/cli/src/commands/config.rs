@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Map, Value, json};
-use talaria_config::{ConfigError, Loaded, Origin, Overrides, env};
+use talaria_config::{ConfigError, Loaded, Origin, Overrides};
 
 use super::Row;
 use crate::args;
@@ -199,9 +199,10 @@ fn check(place: &Place) -> Outcome {
         .count();
     let file = place.home.config_file();
     output::line(&format!(
-        "{}: {from_files} values read, {} warnings",
+        "{}: {} read, {}",
         file.display(),
-        loaded.warnings.len()
+        crate::text::count(from_files, "value"),
+        crate::text::count(loaded.warnings.len(), "warning")
     ));
     Ok(DONE)
 }
@@ -219,25 +220,7 @@ fn edit(place: &Place) -> Outcome {
             source,
         })?;
     }
-    let environment = &place.environment;
-    let editor = environment
-        .get(env::VISUAL)
-        .or_else(|| environment.get(env::EDITOR))
-        .unwrap_or("vi");
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let status = std::process::Command::new(program)
-        .args(words)
-        .arg(&file)
-        .status();
-    let status = status.map_err(|error| {
-        Failure::failed(format!("the editor {program:?} cannot be started: {error}")).hint("set $EDITOR")
-    })?;
-    if !status.success() {
-        return Err(Failure::failed(format!(
-            "the editor {program:?} failed ({status})"
-        )));
-    }
+    crate::editor::open(place, &file)?;
     check(place)
 }
 

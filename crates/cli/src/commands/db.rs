@@ -74,8 +74,9 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
                 told.push_str(&format!("\nthe damaged file is kept as {}", kept.display()));
             }
             told.push_str(&format!(
-                "\n{} sessions, {} messages",
-                report.sessions, report.messages
+                "\n{}, {}",
+                text::count(report.sessions, "session"),
+                text::count(report.messages, "message")
             ));
             shown.done(&report, told.trim_start())
         }
@@ -106,9 +107,14 @@ impl Shown {
 fn check(file: &std::path::Path, shown: &Shown) -> Outcome {
     let report = care::check(file)?;
     let counts = format!(
-        "{} sessions, {} messages, {} in the search index",
-        report.sessions, report.messages, report.indexed
+        "{}, {}, {} in the search index",
+        text::count(report.sessions, "session"),
+        text::count(report.messages, "message"),
+        report.indexed
     );
+    if !shown.json {
+        report.notes.iter().for_each(|text| output::note(text));
+    }
     if report.sound {
         return shown.done(&report, &format!("{} is sound: {counts}", file.display()));
     }

@@ -1,6 +1,7 @@
 //! `doctor`: what would keep a turn from working, before it does.
 
 mod checks;
+mod models;
 
 use clap::{ArgMatches, Args};
 use serde::Serialize;
@@ -24,6 +25,10 @@ struct Doctor {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+
+    /// Do not ask the models for a word.
+    #[arg(long)]
+    offline: bool,
 }
 
 /// What a check found.
@@ -77,12 +82,11 @@ impl Finding {
     }
 }
 
-/// Every check, in the order it is told.
+/// Every check of this machine, in the order it is told; the models come last.
 const CHECKS: &[fn(&Place) -> Vec<Finding>] = &[
     checks::home,
     checks::config,
     checks::secrets,
-    checks::provider,
     checks::database,
     checks::sqlite,
     checks::programs,
@@ -90,7 +94,8 @@ const CHECKS: &[fn(&Place) -> Vec<Finding>] = &[
 
 fn run(place: &Place, matches: &ArgMatches) -> Outcome {
     let asked: Doctor = args::read(matches)?;
-    let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(place)).collect();
+    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(place)).collect();
+    findings.extend(models::models(place, !asked.offline));
     let ok = findings.iter().all(|finding| finding.state != State::Failed);
     if asked.json {
         output::json(&json!({

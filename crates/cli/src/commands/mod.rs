@@ -1,5 +1,6 @@
 //! The commands, one file each; [`COMMANDS`] is the list.
 
+mod auth;
 mod chat;
 mod completion;
 mod compress;
@@ -7,13 +8,17 @@ mod config;
 mod db;
 mod demo;
 mod doctor;
+mod insights;
 mod man;
+mod memory;
 mod mock_llm;
 mod model;
+mod models;
 mod recall;
 mod replay;
 mod search;
 mod sessions;
+mod skills;
 mod tools;
 mod uncompress;
 
@@ -47,9 +52,14 @@ pub(crate) static COMMANDS: &[Row] = &[
     compress::ROW,
     uncompress::ROW,
     replay::ROW,
+    memory::ROW,
+    skills::ROW,
     config::ROW,
     model::ROW,
+    models::ROW,
+    auth::ROW,
     tools::ROW,
+    insights::ROW,
     db::ROW,
     doctor::ROW,
     demo::ROW,

@@ -48,8 +48,9 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
     match &replayed.divergence {
         None if !asked.json => {
             output::line(&format!(
-                "replay of turn {}: {} calls, all as recorded",
-                replayed.turn, replayed.calls
+                "replay of turn {}: {}, all as recorded",
+                replayed.turn,
+                crate::text::count(replayed.calls, "call")
             ));
         }
         None => {}

@@ -20,25 +20,45 @@ const LOOK: Duration = Duration::from_millis(250);
 /// How long the session may take to close its books before the process ends without it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Watches until the runtime ends; the flag that is given says that the session is over.
-pub(super) fn watch(runtime: &Runtime) -> Result<Arc<AtomicBool>, Failure> {
-    let over = Arc::new(AtomicBool::new(false));
-    let told = over.clone();
+/// What the watcher and the line editor tell each other.
+#[derive(Clone, Default)]
+pub(super) struct Departure {
+    /// The session is over.
+    pub(super) over: Arc<AtomicBool>,
+    /// A line is awaited, so that an interrupt from outside means the session and no turn.
+    pub(super) at_prompt: Arc<AtomicBool>,
+}
+
+/// Watches until the runtime ends.
+pub(super) fn watch(runtime: &Runtime) -> Result<Departure, Failure> {
+    let departure = Departure::default();
+    let Departure { over, at_prompt } = departure.clone();
     let _entered = runtime.enter();
     let listen = |kind| signal(kind).map_err(|error| Failure::failed(format!("signals: {error}")));
     let mut terminate = listen(SignalKind::terminate())?;
     let mut hangup = listen(SignalKind::hangup())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let interrupted = async move {
+        loop {
+            interrupt.recv().await;
+            // The editor reads Ctrl+C as a key; a signal comes from another program.
+            if at_prompt.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    };
     runtime.spawn(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}
+            () = interrupted => {}
             () = terminal_gone() => {}
         }
-        told.store(true, Ordering::Relaxed);
+        over.store(true, Ordering::Relaxed);
         tokio::time::sleep(GRACE).await;
         std::process::exit(i32::from(INTERRUPTED));
     });
-    Ok(over)
+    Ok(departure)
 }
 
 async fn terminal_gone() {

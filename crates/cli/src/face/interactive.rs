@@ -32,7 +32,7 @@ const OWN: [(&str, &str); 3] = [
     ("stop", "while a turn runs: stop it (also Ctrl+C)"),
 ];
 /// Commands of the engine, for completion; `/help` has the whole list.
-const ENGINES: [&str; 12] = [
+const ENGINES: [&str; 14] = [
     "help",
     "new",
     "resume",
@@ -44,7 +44,9 @@ const ENGINES: [&str; 12] = [
     "uncompress",
     "undo",
     "retry",
+    "memory",
     "status",
+    "yolo",
 ];
 
 /// Talks until the person leaves.
@@ -95,19 +97,24 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     fn run(&mut self, place: &Place, engine: &Engine, flags: &TurnFlags, resumed: bool) -> Outcome {
-        let over = departure::watch(self.runtime)?;
-        let mut editor = editor(place).with_break_signal(over.clone());
+        let departure = departure::watch(self.runtime)?;
+        let mut editor = editor(place).with_break_signal(departure.over.clone());
         self.greet(engine, resumed);
         let mut images = flags.image.clone();
         let mut warned = false;
         loop {
             // The editor may have taken the flag's word already; a turn that ran meanwhile has not.
-            if over.load(Ordering::Relaxed) {
+            if departure.over.load(Ordering::Relaxed) {
                 return Ok(INTERRUPTED);
             }
             let typed = match self.later.pop_front() {
                 Some(command) => Ok(Signal::Success(command)),
-                None => editor.read_line(&Question),
+                None => {
+                    departure.at_prompt.store(true, Ordering::Relaxed);
+                    let typed = editor.read_line(&Question);
+                    departure.at_prompt.store(false, Ordering::Relaxed);
+                    typed
+                }
             };
             match typed {
                 Ok(Signal::Success(line)) => {
@@ -202,6 +209,10 @@ impl Talk<'_> {
     }
 
     fn ask(&mut self, op: Option<Op>) -> End {
+        // What came while the person typed is told first, and is no answer to what they ask now.
+        while let Ok(envelope) = self.events.try_recv() {
+            self.view.event(&envelope.event);
+        }
         let mut keyboard = Keyboard::open();
         let turn = Turn {
             session: &self.session,
@@ -251,8 +262,8 @@ impl Talk<'_> {
         if self.turns > 0 && super::is_stored(engine, &id) {
             let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
             output::note(&format!(
-                "{} turns in {minutes}; go on with: talaria -r {}",
-                self.turns, id
+                "{} in {minutes}; go on with: talaria -r {id}",
+                crate::text::count(self.turns, "turn")
             ));
         }
     }

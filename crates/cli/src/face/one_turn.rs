@@ -20,27 +20,42 @@ use crate::place::Place;
 /// How long the session may take to end its children after its turn.
 const FAREWELL: Duration = Duration::from_millis(250);
 
+/// How long the process stays for the review of its turn; what is left then, the next one does.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Runs one turn and prints its answer.
 pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcome {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let interactive = terminal && asked.manner == Manner::Chat && !flags.stream_json;
     let open = opening::session(flags)?;
     let (engine, loaded): (Engine, Loaded) = opening::engine(place, flags, interactive)?;
+    if asked.manner == Manner::Quiet {
+        // A script waits for the process rather than for the answer.
+        engine.review_later();
+    }
     let content = opening::content(place, asked.prompt, &flags.image)?;
-    let runtime = opening::runtime()?;
+    let runtime = opening::runtime_for_one_turn()?;
+    let mut signals = Signals::apart()?;
     let outcome = runtime.block_on(async {
-        let mut signals = Signals::listen()?;
         let opened = tokio::select! {
             opened = engine.session(open) => opened?,
             () = signals.next() => return Err(interrupted()),
         };
         let mut show = Show::new(place, flags, asked.manner, &loaded.config.display);
         let mut keyboard = interactive.then(Keyboard::open);
-        let end = show
+        let (end, session, mut events) = show
             .run(opened, &mut signals, keyboard.as_mut(), Op::Prompt { content })
             .await?;
         drop(keyboard);
-        show.result(&engine, flags, end)
+        let outcome = show.result(&engine, flags, end);
+        // The answer is there; what looks back at it may take its time.
+        tokio::select! {
+            () = session.settled() => {}
+            () = tokio::time::sleep(PATIENCE) => {}
+            () = signals.next() => {}
+        }
+        farewell(session, &mut events, &mut show).await;
+        outcome
     });
     // A tool that hangs must not keep the process.
     runtime.shutdown_background();
@@ -97,7 +112,7 @@ impl Show {
         signals: &mut Signals,
         keyboard: Option<&mut Keyboard>,
         op: Op,
-    ) -> Result<End, Failure> {
+    ) -> Result<(End, SessionHandle, Events), Failure> {
         let Some(mut events) = session.events() else {
             return Err(Failure::failed("the session gives no events"));
         };
@@ -112,8 +127,7 @@ impl Show {
             leaving: true,
         };
         let end = turn.run(Some(op)).await;
-        farewell(session, &mut events, self).await;
-        Ok(end)
+        Ok((end, session, events))
     }
 
     /// Prints the result and gives its exit code.
@@ -168,7 +182,8 @@ async fn farewell(session: SessionHandle, events: &mut Events, show: &mut Show) 
     drop(session);
     let last = async {
         while let Some(envelope) = events.recv().await {
-            show.event(&envelope);
+            // The end of the turn is the last line of a stream of events.
+            show.view.event(&envelope.event);
         }
     };
     let _ = tokio::time::timeout(FAREWELL, last).await;

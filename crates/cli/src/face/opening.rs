@@ -1,6 +1,6 @@
 //! Opens the engine and a session for a face.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use talaria_config::Loaded;
 use talaria_runtime::{Engine, EngineOptions, Open};
@@ -18,6 +18,13 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
         .enable_all()
         .build();
     built.map_err(|error| Failure::failed(format!("threads cannot be started: {error}")))
+}
+
+/// A runtime on this thread, for one turn: nothing waits for another thread to wake up.
+/// Tools that take long have threads of their own; signals are watched apart.
+pub(super) fn runtime_for_one_turn() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Failure::failed(format!("the turn cannot be started: {error}")))
 }
 
 /// The engine of this place and these flags.
@@ -39,16 +46,39 @@ pub(super) fn engine(
             .is_some_and(|value| matches!(value, "1" | "true" | "yes" | "on"))
     };
     let options = EngineOptions {
-        cwd,
+        cwd: working_folder(place, flags, &loaded, cwd)?,
         source: source.unwrap_or_else(|| "cli".to_owned()),
         yolo: flags.yolo || is_on(env::HERMES_YOLO_MODE),
         ignore_rules: flags.ignore_rules || is_on(env::HERMES_IGNORE_RULES),
+        skills: flags.skills.clone(),
         interactive,
     };
     place.home.ensure()?;
     talaria_runtime::log::init(&loaded.home.logs(), &loaded.config.logging);
     let engine = Engine::open(loaded.clone(), options)?;
     Ok((engine, loaded))
+}
+
+/// The folder that the tools begin in: `--cwd`, else `terminal.cwd` when it names one, else `current`.
+fn working_folder(
+    place: &Place,
+    flags: &TurnFlags,
+    loaded: &Loaded,
+    current: PathBuf,
+) -> Result<PathBuf, Failure> {
+    let written = loaded.config.terminal.cwd.as_str();
+    if flags.cwd.is_some() || matches!(written, "" | "." | "auto") {
+        return Ok(current);
+    }
+    let folder = talaria_config::expand_tilde(written, &place.environment);
+    if folder.is_dir() {
+        return Ok(folder.canonicalize().unwrap_or(folder));
+    }
+    let origin = loaded.origin("terminal.cwd");
+    Err(
+        Failure::usage(format!("terminal.cwd ({origin}): {written} is not a folder"))
+            .hint("make the folder, or `talaria config unset terminal.cwd` to work where you are"),
+    )
 }
 
 /// An engine for a command that is no conversation, and the runtime it works in.
@@ -79,11 +109,7 @@ pub(super) fn session(flags: &TurnFlags) -> Result<Open, Failure> {
 }
 
 /// The prompt with its images, whose bytes are kept in the home.
-pub(super) fn content(
-    place: &Place,
-    prompt: String,
-    images: &[std::path::PathBuf],
-) -> Result<Content, Failure> {
+pub(super) fn content(place: &Place, prompt: String, images: &[PathBuf]) -> Result<Content, Failure> {
     if images.is_empty() {
         return Ok(Content::Text(prompt));
     }

@@ -168,8 +168,8 @@ fn a_configuration_that_cannot_be_read_says_which_file() {
     let ran = run(&home, &["config", "show"]);
     settled(&home, || {
         insta::assert_snapshot!(ran.told(), @r"
-        stderr: error: cannot use [tmp]/home/config.yaml: stream did not contain valid UTF-8
-        stderr:   the file is not UTF-8 text
+        stderr: error: [tmp]/home/config.yaml:1: not valid YAML: not UTF-8; save the file in that encoding
+        stderr:   fix that line (`talaria config edit` opens the file)
         exit 2
         ");
     });

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use rstest::rstest;
 use serde_json::json;
 use talaria_testkit::{Step, TempHome};
 
@@ -181,4 +182,61 @@ fn words_typed_during_a_turn_reach_the_model_with_the_next_tool_result() {
     assert_eq!(terminal.code(), 0);
     let last = server.main_requests().last().unwrap().body.to_string();
     assert!(last.contains("prefer herons"), "{last}");
+}
+
+#[test]
+fn a_command_typed_during_a_turn_waits_for_its_end() {
+    let (server, home) = talking([
+        step(
+            json!({"tool_calls": [{"name": "terminal", "args": {"command": "until test -e go; do sleep 0.05; done"}}]}),
+        ),
+        Step::say("done waiting"),
+    ]);
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.after(READY, "wait\r");
+    terminal.after("\x1b[?2004l", "/status\n");
+    terminal.sees("/status waits until this turn has ended");
+    std::fs::write(home.work().join("go"), "").unwrap();
+    terminal.sees("done waiting");
+    terminal.sees("mock-model");
+    terminal.after(READY, "/quit\r");
+    assert_eq!(terminal.code(), 0);
+    let sent = server.main_requests();
+    assert!(
+        sent.iter()
+            .all(|request| !request.body.to_string().contains("/status"))
+    );
+}
+
+#[rstest]
+#[case::kill_int_at_the_prompt_was_ignored("INT")]
+#[case::a_terminal_that_hung_up_left_the_process_reading_for_ever("HUP")]
+#[case::a_supervisor_that_ends_it("TERM")]
+fn a_signal_at_the_prompt_ends_the_session(#[case] signal: &str) {
+    let (_server, home) = talking([Step::say("hello")]);
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.after(READY, "hi\r");
+    terminal.sees("hello");
+    terminal.sees(READY);
+    let process = terminal.child.process_id().unwrap().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-s", signal, &process])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+    terminal.sees("go on with: talaria -r ");
+    assert_eq!(terminal.code(), 130);
+}
+
+#[test]
+fn a_model_cannot_clear_the_screen_or_set_the_title_with_its_answer() {
+    let (_server, home) = talking([Step::say("before \u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}3J after")]);
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.after(READY, "hi\r");
+    terminal.sees("after");
+    terminal.after(READY, "/quit\r");
+    terminal.sees("go on with");
+    let shown = terminal.shown.lock().unwrap().clone();
+    assert!(!shown.contains("\u{1b}]0;owned") && !shown.contains("\u{1b}[2J") && !shown.contains('\u{9b}'));
+    assert_eq!(terminal.code(), 0);
 }

@@ -51,7 +51,7 @@ fn a_damaged_file_is_found_and_repaired_with_the_old_one_kept() {
     let ran = run(&home, &["db", "check"]).ok();
     settled(&home, || {
         insta::assert_snapshot!(ran.told(), @r"
-        [tmp]/home/state.db is sound: 1 sessions, 2 messages, 2 in the search index
+        [tmp]/home/state.db is sound: 1 session, 2 messages, 2 in the search index
         exit 0
         ");
     });

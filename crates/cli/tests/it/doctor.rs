@@ -19,7 +19,7 @@ fn finding(report: &Value, name: &str) -> Value {
 
 #[test]
 fn a_home_that_works_is_found_to_work() {
-    let (_server, home) = talking([Step::say("x")]);
+    let (_server, home) = talking([Step::say("x"), Step::say("ok")]);
     run(&home, &["-z", "hi"]).ok();
     let report = run(&home, &["doctor", "--json"]).ok().json();
     assert_eq!(report["ok"], true);
@@ -37,6 +37,46 @@ fn a_home_that_works_is_found_to_work() {
         .map(|part| part.parse().unwrap())
         .collect();
     assert!(parts >= vec![3, 51, 3], "{version}");
+}
+
+#[test]
+fn a_model_that_does_not_answer_is_told_with_what_to_do() {
+    let (server, home) = talking([Step::refuse(401, "Invalid API key 4711"), Step::say("ok")]);
+    append(
+        &home,
+        &format!(
+            "fallback_providers:\n  - {{provider: custom, model: second, base_url: \"{}\"}}\n",
+            server.base_url()
+        ),
+    );
+    let ran = run(&home, &["doctor", "--json"]);
+    assert_eq!(ran.code, 1);
+    let report = ran.json();
+    let told: Vec<(&str, &str)> = report["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check["name"] == "provider")
+        .map(|check| {
+            (
+                check["state"].as_str().unwrap(),
+                check["detail"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let refused = told
+        .iter()
+        .find(|(_, told)| told.contains("does not answer"))
+        .unwrap();
+    assert!(refused.1.contains("Invalid API key 4711"), "{told:?}");
+    assert!(
+        told.iter()
+            .any(|(state, told)| *state == "ok" && told.contains("answers (")),
+        "{told:?}"
+    );
+    let before = server.main_requests().len();
+    run(&home, &["doctor", "--offline"]).ok();
+    assert_eq!(server.main_requests().len(), before);
 }
 
 #[test]

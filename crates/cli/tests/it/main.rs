@@ -6,11 +6,16 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod auth;
 mod config;
 mod conversation;
 mod database;
 mod doctor;
+mod memory;
+mod models;
 mod program;
 mod sessions;
+mod skills;
+mod spending;
 mod turns;
 mod usage;

@@ -213,7 +213,7 @@ fn a_recorded_turn_is_replayed_without_the_server() {
     let (server, home, [herons, _]) = two_sessions();
     let asked = server.requests().len();
     let ran = run(&home, &["replay", &herons]).ok();
-    assert!(ran.out.contains("1 calls, all as recorded"), "{}", ran.out);
+    assert!(ran.out.contains("1 call, all as recorded"), "{}", ran.out);
     assert_eq!(
         run(&home, &["replay", &herons, "--json"]).ok().json()["same"],
         true

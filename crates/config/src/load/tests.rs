@@ -201,6 +201,7 @@ fn broken_yaml_names_file_and_line() {
 #[case("compression: {threshold: -1}", "compression.threshold", "0.5")]
 #[case("agent: {api_max_retries: 0}", "agent.api_max_retries", "3")]
 #[case("memory: {memory_char_limit: -5}", "memory.memory_char_limit", "2200")]
+#[case("timezone: Mars/Olympus", "timezone", "")]
 fn a_value_out_of_range_keeps_the_default_and_is_told(
     #[case] config: &str,
     #[case] key: &str,
@@ -214,6 +215,30 @@ fn a_value_out_of_range_keeps_the_default_and_is_told(
         "{warnings:?}"
     );
     assert_eq!(place.load().unwrap().shown[key], kept);
+}
+
+#[test]
+fn a_section_written_twice_counts_once_and_is_told() {
+    let place = Place::with("model:\n  default: a\nagent: {}\nmodel:\n  provider: custom\n");
+    assert_eq!(
+        place.warnings(),
+        ["home/config.yaml:4: model is written twice; the one on line 1 is not used"]
+    );
+}
+
+#[test]
+fn one_line_of_env_that_is_not_utf8_costs_that_line_and_is_named() {
+    let place = Place::with("");
+    fs::write(place.home().env_file(), b"OPENAI_API_KEY=k\nNOTE=caf\xe9\n").unwrap();
+    assert_eq!(place.warnings(), ["home/.env:2: not UTF-8; the line is left out"]);
+    assert_eq!(place.load().unwrap().variable("OPENAI_API_KEY"), Some("k"));
+}
+
+#[test]
+fn masking_secrets_cannot_be_switched_off_and_says_so() {
+    let place = Place::with("security: {redact_secrets: false}");
+    assert!(place.warnings()[0].contains("secrets are masked"));
+    assert!(place.load().unwrap().config.security.redact_secrets);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn a_number_is_stored_as_a_number_and_everything_else_is_kept() {
         home("# my settings\nagent:\n  max_turns: 60\nunknown_section:\n  x: 1  # keep me\n");
     set(&home, "agent.max_turns", "17").unwrap();
     set(&home, "display.streaming", "no").unwrap();
-    set(&home, "timezone", "12").unwrap();
+    set(&home, "terminal.cwd", "12").unwrap();
     set(&home, "approvals.deny", "rm -rf *, dd *").unwrap();
     insta::assert_snapshot!(fs::read_to_string(home.config_file()).unwrap(), @r#"
     # my settings
@@ -33,7 +33,8 @@ fn a_number_is_stored_as_a_number_and_everything_else_is_kept() {
       x: 1  # keep me
     display:
       streaming: false
-    timezone: "12"
+    terminal:
+      cwd: "12"
     approvals:
       deny: ["rm -rf *", "dd *"]
     "#);
@@ -85,12 +86,12 @@ fn a_fresh_file_is_private_and_an_old_one_keeps_its_mode() {
 fn a_linked_file_stays_a_link() {
     let (folder, home) = home("");
     let real = folder.path().join("dotfiles.yaml");
-    fs::write(&real, "timezone: A\n").unwrap();
+    fs::write(&real, "timezone: UTC\n").unwrap();
     fs::remove_file(home.config_file()).unwrap();
     std::os::unix::fs::symlink(&real, home.config_file()).unwrap();
-    set(&home, "timezone", "B").unwrap();
+    set(&home, "timezone", "Asia/Tokyo").unwrap();
     assert!(home.config_file().symlink_metadata().unwrap().is_symlink());
-    assert_eq!(fs::read_to_string(real).unwrap(), "timezone: B\n");
+    assert_eq!(fs::read_to_string(real).unwrap(), "timezone: Asia/Tokyo\n");
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn a_managed_home_is_not_written() {
     let (_folder, home) = home("");
     fs::write(home.root().join(".managed"), "").unwrap();
     assert!(matches!(
-        set(&home, "timezone", "B"),
+        set(&home, "timezone", "Asia/Tokyo"),
         Err(ConfigError::Managed { .. })
     ));
 }

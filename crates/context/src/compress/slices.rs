@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::summarize::{LEVELS, Record};
 
 /// More calls than this for one compression are not made.
-const MOST_SLICES: u64 = 6;
+const MOST_SLICES: u64 = 4;
 /// Fewer tokens of record a call are not worth one.
 const SMALLEST_SLICE: u64 = 150;
 

@@ -1,7 +1,8 @@
 //! What is known about models without asking anyone.
 //!
 //! A data file in the shape of models.dev is shipped with the program
-//! (`models.json`); a file of the user in the same shape is laid over it. The
+//! (`models.json`); a newer one that was fetched and a file of the user, both in
+//! the same shape, are laid over it ([`update`]). The
 //! group `families` holds what is true of every model of a name, such as the
 //! smallest window any of them has; it names no prices.
 //!
@@ -9,11 +10,12 @@
 //! what a custom server asks for a model of the same name is not known.
 
 pub mod providers;
+pub mod update;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use talaria_types::ModelIdentity;
 
 /// Windows of families, which no provider sells under this name.
@@ -26,13 +28,13 @@ pub struct Catalogue {
 }
 
 /// What is known about one model.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelFacts {
     /// Its limits in tokens.
     #[serde(default)]
     pub limit: Limit,
     /// Its prices; none when they are not known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// What it takes.
     #[serde(default)]
@@ -43,51 +45,51 @@ pub struct ModelFacts {
 }
 
 /// Limits in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// The window.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
     /// The longest answer.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
 }
 
 /// Prices in US dollars for a million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Sent.
     pub input: f64,
     /// Answered, thinking included.
     pub output: f64,
     /// Read from the provider's cache.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
     /// Written to the provider's cache.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
     /// What is asked instead when more than 200 000 tokens are sent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_over_200k: Option<LargeCost>,
 }
 
 /// Prices of large requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LargeCost {
     /// Sent.
     pub input: f64,
     /// Answered.
     pub output: f64,
     /// Read from the provider's cache.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
     /// Written to the provider's cache.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
 }
 
 /// What a model takes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modalities {
     /// `text`, `image` and others.
     #[serde(default)]

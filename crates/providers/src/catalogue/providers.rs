@@ -343,6 +343,22 @@ pub const PROVIDERS: &[ProviderRow] = &[
         ..ROW
     },
     ProviderRow {
+        id: "bedrock",
+        aliases: &["aws", "amazon-bedrock"],
+        url_variable: "BEDROCK_BASE_URL",
+        api_mode: None,
+        login: LoginMethod::Cloud,
+        ..ROW
+    },
+    ProviderRow {
+        id: "vertex",
+        aliases: &["google-vertex", "google-vertex-anthropic"],
+        url_variable: "VERTEX_BASE_URL",
+        api_mode: None,
+        login: LoginMethod::Cloud,
+        ..ROW
+    },
+    ProviderRow {
         id: "azure-foundry",
         aliases: &["azure"],
         keys: &["AZURE_FOUNDRY_API_KEY", "AZURE_OPENAI_API_KEY"],

@@ -88,6 +88,7 @@ impl Wire {
             api_key: None,
             pool: None,
             pool_entry: None,
+            pinned_address: false,
             context_length: None,
             max_output_tokens: None,
             stale_timeout: Duration::from_secs(1),
@@ -96,11 +97,13 @@ impl Wire {
             images: PathBuf::new(),
             ca_bundle: None,
             effort: None,
+            cloud: None,
+            debug: None,
             catalogue: Catalogue::shipped(),
         }
     }
 
-    fn adapter(&self) -> Box<dyn Adapter> {
+    fn adapter(&self) -> Arc<dyn Adapter> {
         adapter(&self.endpoint())
     }
 

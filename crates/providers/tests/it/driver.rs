@@ -2,8 +2,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use talaria_llm::Provider;
-use talaria_providers::{CredentialPool, Strategy, connect, resolve};
-use talaria_recovery::{Failure, Phase};
+use talaria_providers::{CredentialPool, NewCredential, Strategy, connect, resolve};
+use talaria_recovery::{Failure, Phase, Symptom};
 use talaria_types::{Completion, Delta, ErrorKind, Rewrite};
 use tokio_util::sync::CancellationToken;
 
@@ -302,8 +302,14 @@ async fn a_spent_key_is_left_for_the_next_of_the_pool() {
     let server = Server::start(vec![spent, events(&(text("paid") + END))]).await;
     let folder = tempfile::tempdir().unwrap();
     let pool = CredentialPool::new(folder.path().join("auth.json"), "custom", Strategy::FillFirst);
-    pool.add("one", "sk-pool-1").unwrap();
-    pool.add("two", "sk-pool-2").unwrap();
+    for key in ["sk-pool-1", "sk-pool-2"] {
+        let new = NewCredential {
+            source: "manual".to_owned(),
+            secret: Some(key.to_owned().into()),
+            ..NewCredential::default()
+        };
+        pool.add(&new).unwrap();
+    }
     let mut words = server.words();
     words.api_key = None;
     words.auth_file = Some(folder.path().join("auth.json"));
@@ -315,4 +321,29 @@ async fn a_spent_key_is_left_for_the_next_of_the_pool() {
     assert_eq!(ask(&*provider).await.unwrap().text, "paid");
     let seen = server.seen();
     assert!(seen[0].head.contains("sk-pool-1") && seen[1].head.contains("sk-pool-2"));
+}
+
+#[tokio::test]
+async fn what_is_no_model_server_is_not_asked_again() {
+    let page = "<!doctype html><html><head><title>Grafana</title></head></html>";
+    for (reply, told) in [
+        (plain("200 OK", "content-type: text/html\r\n", page), "Grafana"),
+        (
+            plain("200 OK", "content-type: application/json\r\n", "[1, 2]"),
+            "no",
+        ),
+        (plain("200 OK", "content-type: application/json\r\n", "[]"), "no"),
+        (
+            plain(
+                "307 Temporary Redirect",
+                "location: https://example.org/login\r\n",
+                "",
+            ),
+            "example.org/login",
+        ),
+    ] {
+        let failure = answer_to(reply).await.unwrap_err();
+        assert_eq!(failure.symptom, Some(Symptom::WrongAddress), "{failure:?}");
+        assert!(failure.message.contains(told), "{failure:?}");
+    }
 }

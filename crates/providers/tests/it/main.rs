@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod cloud;
 mod driver;
+mod oauth;
 mod server;
 mod windows;

@@ -27,6 +27,7 @@ impl Recoverer for ClientError {
             ErrorKind::ImageRejected,
             ErrorKind::ThinkingSignature,
             ErrorKind::LlamaCppGrammarPattern,
+            ErrorKind::InvalidResponse,
             ErrorKind::Unknown,
         ]
     }
@@ -40,7 +41,7 @@ impl Recoverer for ClientError {
             // Rows of their own repair these.
             Some(Symptom::ReasoningNotEchoed | Symptom::PrefillRefused) => false,
             Some(Symptom::WrongAddress) => true,
-            _ => failure.kind != ErrorKind::Unknown,
+            _ => !matches!(failure.kind, ErrorKind::Unknown | ErrorKind::InvalidResponse),
         };
         ours.then(|| switch(situation).unwrap_or(Remedy::GiveUp))
     }
@@ -73,11 +74,16 @@ mod tests {
 
     #[test]
     fn a_wrong_address_is_not_asked_again() {
-        let mut lost = failure(ErrorKind::Unknown);
-        lost.symptom = Some(Symptom::WrongAddress);
-        assert_eq!(
-            decide(&lost, &Situation::default(), &mut Ledger::default()).remedy,
-            Remedy::GiveUp
-        );
+        for kind in [ErrorKind::Unknown, ErrorKind::InvalidResponse] {
+            let mut lost = failure(kind);
+            lost.symptom = Some(Symptom::WrongAddress);
+            let alone = decide(&lost, &Situation::default(), &mut Ledger::default());
+            assert_eq!(
+                (alone.row.as_str(), alone.remedy),
+                ("client_error", Remedy::GiveUp)
+            );
+            let other = decide(&lost, &with_fallback(), &mut Ledger::default());
+            assert_eq!(other.remedy, Remedy::SwitchProvider);
+        }
     }
 }

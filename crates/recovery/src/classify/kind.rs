@@ -142,7 +142,7 @@ const WORDS_ALONE: &[Ask] = &[
 
 /// What a failure is.
 pub(super) fn of(seen: &Seen<'_>) -> Verdict {
-    if let Some(verdict) = certain(seen) {
+    if let Some(verdict) = certain(seen).or_else(|| elsewhere(seen)) {
         return verdict;
     }
     // 401 and 402 are about keys and money whatever else is said beside.
@@ -175,6 +175,24 @@ fn certain(seen: &Seen<'_>) -> Option<Verdict> {
         | Transport::Invalid
         | Transport::Other => None,
     }
+}
+
+/// Something answers, but it is no model server: it points elsewhere, shows a page, lists
+/// something, or takes no such request. It will do so again.
+fn elsewhere(seen: &Seen<'_>) -> Option<Verdict> {
+    let lost = Some(Symptom::WrongAddress);
+    if seen
+        .raw
+        .status
+        .is_some_and(|status| (300..400).contains(&status) || status == 405)
+    {
+        return Some((K::Unknown, lost));
+    }
+    let invalid = seen.raw.transport == Some(Transport::Invalid) && !seen.envelope.is_error;
+    let body = seen.raw.body.trim_start();
+    let foreign =
+        body.starts_with(['<', '[']) || serde_json::from_str::<serde_json::Number>(body.trim()).is_ok();
+    (invalid && foreign).then_some((K::InvalidResponse, lost))
 }
 
 fn by_status(status: u16, seen: &Seen<'_>) -> Verdict {

@@ -5,17 +5,21 @@ mod compress;
 mod context;
 mod goal;
 mod help;
+mod memory;
 mod new;
 mod resume;
 mod retry;
+mod skills;
 mod status;
 mod title;
 mod uncompress;
 mod undo;
+mod yolo;
 
 use futures_util::future::BoxFuture;
 
 use crate::session::Session;
+use crate::skill_turns;
 
 /// One slash command.
 pub(crate) struct Command {
@@ -38,6 +42,12 @@ pub(crate) enum CommandError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] talaria_store::StoreError),
+    /// The memory could not be changed.
+    #[error(transparent)]
+    Memory(#[from] talaria_memory::MemoryError),
+    /// A skill could not be changed.
+    #[error(transparent)]
+    Skill(#[from] talaria_skills::SkillError),
 }
 
 /// Every command of the engine, as help lists them. Faces have a few of their own.
@@ -53,13 +63,23 @@ pub(crate) const COMMANDS: &[Command] = &[
     uncompress::COMMAND,
     undo::COMMAND,
     retry::COMMAND,
+    memory::COMMAND,
+    skills::COMMAND,
     status::COMMAND,
+    yolo::COMMAND,
 ];
 
 /// Runs a command and tells what came of it.
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
     let known = COMMANDS.iter().find(|command| command.names.contains(&name));
     let Some(command) = known else {
+        let library = session.shared.library.clone();
+        if let Some(text) = skill_turns::invoked(&library, name, args, session.id.as_str()) {
+            session.inbox.expect_turn();
+            session.turn(text.into()).await;
+            session.sink.status(String::new());
+            return;
+        }
         session
             .sink
             .warn(format!("there is no command /{name}; /help lists them"));

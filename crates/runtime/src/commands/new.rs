@@ -23,6 +23,7 @@ fn start(session: &mut Session, title: &str) -> Result<String, CommandError> {
     session.stored = false;
     session.system = None;
     session.history.clear();
+    session.nudges.hydrate(&[]);
     session.gauge.meter.change_model();
     session.title = (!title.is_empty()).then(|| title.to_owned());
     session.executor.session().hydrate(&Vec::<Arc<_>>::new());

@@ -6,9 +6,14 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod approvals;
 mod arrows;
 mod compression;
 mod crash;
 mod laws;
+mod memory;
+mod mutations;
+mod review;
 mod rig;
 mod sessions;
+mod skills;

@@ -67,6 +67,7 @@ impl Rig {
             source: "cli".to_owned(),
             yolo: false,
             ignore_rules: false,
+            skills: Vec::new(),
             interactive,
         };
         Engine::open(loaded, options).unwrap()
@@ -102,6 +103,11 @@ impl Talk {
                 return event;
             }
         }
+    }
+
+    /// Waits until the session's actor has ended.
+    pub(crate) async fn ended(&mut self) {
+        while self.events.recv().await.is_some() {}
     }
 
     /// The events up to the turn's end.

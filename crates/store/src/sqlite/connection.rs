@@ -15,6 +15,10 @@ use crate::{Result, StoreError};
 /// How long a call waits for another process to finish writing.
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
 
+/// Pages of the write-ahead log (16 MiB) after which it is written into the database. Each message touches the
+/// same dozen pages, so a longer log spares most of that work.
+const LOG_PAGES: i64 = 4_000;
+
 /// Statements kept prepared per connection; the store has fewer than this.
 const STATEMENTS: usize = 96;
 
@@ -66,6 +70,7 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<Option<String>> {
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA checkpoint_fullfsync = ON;",
     )?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     Ok(warning)
 }
 
@@ -129,6 +134,13 @@ fn is_unusable(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Whether the disk that holds `path` has no room for even a few pages.
+fn is_full(path: &Path) -> bool {
+    const FEW_PAGES: u64 = 64 * 1024;
+    let folder = path.parent().unwrap_or(path);
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < FEW_PAGES)
+}
+
 /// What a failure while opening means.
 fn opening(path: &Path, source: rusqlite::Error) -> StoreError {
     match StoreError::from_sqlite(path, source) {
@@ -153,6 +165,8 @@ impl StoreError {
                 path: path.to_owned(),
                 detail: error.to_string(),
             },
+            // On a full disk SQLite often only says that reading or writing failed.
+            Some(ErrorCode::SystemIoFailure) if is_full(path) => Self::DiskFull,
             Some(ErrorCode::CannotOpen) => Self::Open {
                 path: path.to_owned(),
                 source: error,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use talaria_types::{Effect, Message, SessionId, Timestamp, TurnId};
+use talaria_types::{Effect, Message, MessageId, SessionId, Timestamp, TurnId};
 
 use super::row;
 use crate::{CallJournal, CallState, LeaseOutcome, RecordRow, Result, TurnRecord, images, process};
@@ -53,6 +53,30 @@ pub(crate) fn write(connection: &Connection, entry: &CallJournal, at: Timestamp)
             result,
             digest,
         ])?;
+    Ok(())
+}
+
+/// A call's result has its row; the journal need not keep it as well.
+///
+/// Two statements, because SQLite parses one with the search inside again each time it runs.
+pub(crate) fn settle(
+    connection: &Connection,
+    session: &SessionId,
+    call: &str,
+    message: MessageId,
+) -> Result<()> {
+    let entry: Option<i64> = connection
+        .prepare_cached(
+            "SELECT id FROM tool_journal WHERE session_id = ?1 AND call_id = ?2 AND message_id IS NULL
+             ORDER BY id LIMIT 1",
+        )?
+        .query_row(params![session.as_str(), call], |found| found.get(0))
+        .optional()?;
+    if let Some(entry) = entry {
+        connection
+            .prepare_cached("UPDATE tool_journal SET message_id = ?1, result = NULL WHERE id = ?2")?
+            .execute(params![message.0, entry])?;
+    }
     Ok(())
 }
 

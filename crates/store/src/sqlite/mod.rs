@@ -5,14 +5,18 @@
 //! The files of this module each hold one subject as functions over a
 //! connection; [`SqliteStore`] only opens, locks, retries and sorts errors.
 
+mod append;
 mod calls;
 pub mod care;
 mod connection;
 mod content;
 mod erase;
+mod frozen;
 mod fts;
 mod gateway;
+mod insights;
 mod journal;
+mod later;
 mod lineage;
 mod messages;
 mod rotate;
@@ -22,30 +26,35 @@ mod search;
 mod sessions;
 mod titles;
 mod undo;
+mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use serde_json::Value;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
+use self::writer::Writer;
 use crate::{
-    CallJournal, CompactionRow, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result, Rotation,
-    RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError, StoreStats,
-    TurnRecord, Undone, UsageRow,
+    CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
+    Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError,
+    StoreStats, TurnRecord, Undone, UsageRow,
 };
 
 /// The store in `state.db`.
 pub struct SqliteStore {
     path: PathBuf,
     images: PathBuf,
-    writer: Mutex<Connection>,
-    /// Opened when something is first read; a database in memory is read through the writer.
+    writer: Mutex<Writer>,
+    /// Opened when something is first read; a database in memory, or only to be read, has one connection.
     reader: OnceLock<Mutex<Connection>>,
-    in_memory: bool,
+    one_connection: bool,
+    /// What is read in place of a file that cannot be written.
+    _copy: Option<frozen::Copy>,
     warnings: Mutex<Vec<String>>,
+    later: later::LaterSync,
     /// The highest row in the index of pairs, as far as this process knows; below 0 when it does not.
     pairs_seen: AtomicI64,
 }
@@ -73,10 +82,39 @@ impl SqliteStore {
         Ok(Self {
             path: path.to_owned(),
             images: images.to_owned(),
-            writer: Mutex::new(writer),
+            writer: Mutex::new(Writer::new(writer)),
             reader: OnceLock::new(),
-            in_memory: false,
+            one_connection: false,
+            _copy: None,
             warnings: Mutex::new(warnings),
+            later: later::LaterSync::new(Some(path)),
+            pairs_seen: AtomicI64::new(-1),
+        })
+    }
+
+    /// Opens a database that cannot be written, to read it; what would change it is refused.
+    ///
+    /// One that an older version wrote must be brought up to date first, which this cannot.
+    pub fn open_to_read(path: &Path, images: &Path) -> Result<Self> {
+        let frozen::Frozen { connection, copy } = frozen::open(path)?;
+        if !schema::is_readable(&connection).map_err(|error| StoreError::from_sqlite(path, error))? {
+            return Err(StoreError::ReadOnly {
+                path: path.to_owned(),
+            });
+        }
+        let warning = format!(
+            "{} cannot be written; it is only read, as it is now",
+            path.display()
+        );
+        Ok(Self {
+            path: path.to_owned(),
+            images: images.to_owned(),
+            writer: Mutex::new(Writer::new(connection)),
+            reader: OnceLock::new(),
+            one_connection: true,
+            _copy: copy,
+            warnings: Mutex::new(vec![warning]),
+            later: later::LaterSync::new(None),
             pairs_seen: AtomicI64::new(-1),
         })
     }
@@ -88,10 +126,12 @@ impl SqliteStore {
         Ok(Self {
             path: PathBuf::from(":memory:"),
             images: images.to_owned(),
-            writer: Mutex::new(writer),
+            writer: Mutex::new(Writer::new(writer)),
             reader: OnceLock::new(),
-            in_memory: true,
+            one_connection: true,
+            _copy: None,
             warnings: Mutex::new(Vec::new()),
+            later: later::LaterSync::new(None),
             pairs_seen: AtomicI64::new(-1),
         })
     }
@@ -103,17 +143,21 @@ impl SqliteStore {
 
     /// The folder of the database; a database in memory has none.
     fn home(&self) -> Option<&Path> {
-        if self.in_memory { None } else { self.path.parent() }
+        if self.one_connection {
+            None
+        } else {
+            self.path.parent()
+        }
     }
 
     /// Reads with the connection that does not wait for writers.
     fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let connection = if self.in_memory {
-            lock(&self.writer)
+        let done = if self.one_connection {
+            body(lock(&self.writer).connection())
         } else {
-            self.reader()?
+            body(&*self.reader()?)
         };
-        body(&connection).map_err(|error| self.sorted(error))
+        done.map_err(|error| self.sorted(error))
     }
 
     fn reader(&self) -> Result<MutexGuard<'_, Connection>> {
@@ -130,15 +174,30 @@ impl SqliteStore {
     /// When a damaged search index refuses the rows, they are stored without it:
     /// `body` is then run a second time, from the start.
     fn write<T>(&self, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
-        let mut connection = lock(&self.writer);
-        let done = match transact(&mut connection, &body) {
+        let mut writer = lock(&self.writer);
+        writer.set_durable(true)?;
+        self.write_with(&writer, body)
+    }
+
+    /// The same, for what can be had again: it is on the disk a moment later.
+    fn write_soon<T>(&self, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
+        let mut writer = lock(&self.writer);
+        writer.set_durable(false)?;
+        let done = self.write_with(&writer, body);
+        self.later.soon();
+        done
+    }
+
+    fn write_with<T>(&self, writer: &Writer, body: impl Fn(&Connection) -> Result<T>) -> Result<T> {
+        let done = match writer.transact(&body) {
             Err(StoreError::Sqlite(error)) if fts::may_have_refused(&error) => {
                 // In one transaction: when the index was not the reason, it is not switched off either.
                 let without_index = |connection: &Connection| {
                     fts::silence(connection)?;
                     body(connection)
                 };
-                transact(&mut connection, &without_index)
+                writer
+                    .transact(&without_index)
                     .inspect(|_| {
                         tracing::warn!(%error, "the search index is damaged; rows are stored without it");
                         self.warn("the search index is damaged; messages are stored but cannot be found until `db repair`");
@@ -166,7 +225,7 @@ impl SqliteStore {
         const DUE: i64 = 512;
         let Some(MessageId(newest)) = newest else { return };
         if self.pairs_seen.load(Ordering::Relaxed) < 0 {
-            let seen = search::pairs::seen(&lock(&self.writer)).unwrap_or(*newest);
+            let seen = search::pairs::seen(lock(&self.writer).connection()).unwrap_or(*newest);
             self.pairs_seen.store(seen, Ordering::Relaxed);
         }
         if newest - self.pairs_seen.load(Ordering::Relaxed) >= DUE
@@ -225,16 +284,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn transact<T>(connection: &mut Connection, body: &impl Fn(&Connection) -> Result<T>) -> Result<T> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let done = body(&transaction)?;
-    transaction.commit()?;
-    Ok(done)
-}
-
 impl SessionStore for SqliteStore {
     fn create_session(&self, new: &NewSession) -> Result<()> {
-        self.write(|connection| sessions::create(connection, new))
+        self.write_soon(|connection| sessions::create(connection, new))
     }
 
     fn session(&self, id: &SessionId) -> Result<Option<SessionRow>> {
@@ -286,11 +338,19 @@ impl SessionStore for SqliteStore {
     }
 
     fn add_usage(&self, id: &SessionId, usage: &UsageRow, at: Timestamp) -> Result<()> {
-        self.write(|connection| sessions::add_usage(connection, id, usage, at))
+        self.write_soon(|connection| sessions::add_usage(connection, id, usage, at))
     }
 
     fn totals(&self, id: &SessionId) -> Result<SessionTotals> {
         self.read(|connection| sessions::totals(connection, id))
+    }
+
+    fn insights(&self, since: Timestamp) -> Result<Insights> {
+        self.read(|connection| insights::insights(connection, since))
+    }
+
+    fn day_cost(&self, at: Timestamp) -> Result<f64> {
+        self.read(|connection| insights::day_cost(connection, at))
     }
 
     fn branch(&self, from: &SessionId, new: &NewSession) -> Result<u64> {
@@ -303,8 +363,20 @@ impl SessionStore for SqliteStore {
         messages: &[Arc<Message>],
         at: Timestamp,
     ) -> Result<Vec<MessageId>> {
-        let rows = messages::encode_all(messages, &self.images)?;
-        let ids = self.write(|connection| messages::append(connection, session, &rows, at))?;
+        let rows = append::encode_all(messages, &self.images)?;
+        let ids = self.write(|connection| append::append_and_settle(connection, session, &rows, at))?;
+        self.index_when_due(ids.last());
+        Ok(ids)
+    }
+
+    fn append_repeatable(
+        &self,
+        session: &SessionId,
+        messages: &[Arc<Message>],
+        at: Timestamp,
+    ) -> Result<Vec<MessageId>> {
+        let rows = append::encode_all(messages, &self.images)?;
+        let ids = self.write_soon(|connection| append::append(connection, session, &rows, at))?;
         self.index_when_due(ids.last());
         Ok(ids)
     }
@@ -330,7 +402,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn rotate(&self, rotation: &Rotation) -> Result<RotationIds> {
-        let pending = messages::encode_all(&rotation.pending, &self.images)?;
+        let pending = append::encode_all(&rotation.pending, &self.images)?;
         let ids = self.write(|connection| rotate::rotate(connection, rotation, &pending, &self.images))?;
         self.index_when_due(ids.messages.last());
         Ok(ids)
@@ -375,7 +447,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn record(&self, records: &[TurnRecord], at: Timestamp) -> Result<()> {
-        self.write(|connection| journal::record(connection, records, at))
+        self.write_soon(|connection| journal::record(connection, records, at))
     }
 
     fn records(&self, session: &SessionId, turn: &TurnId) -> Result<Vec<RecordRow>> {
@@ -387,11 +459,11 @@ impl SessionStore for SqliteStore {
     }
 
     fn acquire_lease(&self, session: &SessionId, holder: &str, now: Timestamp) -> Result<LeaseOutcome> {
-        self.write(|connection| journal::acquire_lease(connection, session, holder, now))
+        self.write_soon(|connection| journal::acquire_lease(connection, session, holder, now))
     }
 
     fn release_lease(&self, session: &SessionId, holder: &str) -> Result<()> {
-        self.write(|connection| journal::release_lease(connection, session, holder))
+        self.write_soon(|connection| journal::release_lease(connection, session, holder))
     }
 
     fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>> {
@@ -436,7 +508,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn set_meta(&self, key: &str, value: Option<&str>) -> Result<()> {
-        self.write(|connection| sessions::set_meta(connection, key, value))
+        self.write_soon(|connection| sessions::set_meta(connection, key, value))
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -458,6 +530,7 @@ mod tests {
         let store = SqliteStore::open(&folder.path().join("state.db"), folder.path()).unwrap();
         let limit = |pages: i64| {
             lock(&store.writer)
+                .connection()
                 .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
                 .unwrap();
         };
@@ -476,6 +549,7 @@ mod tests {
         let store = SqliteStore::open_in_memory(folder.path()).unwrap();
         {
             let writer = lock(&store.writer);
+            let writer = writer.connection();
             writer
                 .execute(
                     "INSERT INTO sessions (id, source, started_at) VALUES ('s', 'cli', 1)",

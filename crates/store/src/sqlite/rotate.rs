@@ -12,7 +12,8 @@ use rusqlite::{Connection, params};
 use serde_json::Value;
 use talaria_types::{MessageId, SessionId, Timestamp};
 
-use super::messages::{self, Copied, EncodedRow, Which};
+use super::append::{self, Copied, EncodedRow};
+use super::messages::{self, Which};
 use super::{lineage, row, sessions, titles};
 use crate::{Origin, Result, Rotation, RotationIds, StoreError};
 
@@ -43,7 +44,7 @@ pub(crate) fn rotate(
     }
     let pending = match pending {
         [] => Vec::new(),
-        rows => messages::append(connection, &rotation.session, rows, rotation.at)?,
+        rows => append::append_and_settle(connection, &rotation.session, rows, rotation.at)?,
     };
     let before = live_rows(connection, &rotation.session)?;
     let (session, title) = match &rotation.child {
@@ -57,7 +58,7 @@ pub(crate) fn rotate(
         }
     };
     let copies = origins(connection, rotation, &pending)?;
-    let written = messages::write_copies(connection, &session, &copies, rotation.at, images)?;
+    let written = append::write_copies(connection, &session, &copies, rotation.at, images)?;
     let hidden = hidden(&before, &copies);
     let record = Record {
         session: &session,

@@ -55,6 +55,12 @@ pub(crate) fn bring_up_to_date(
     Ok(warnings(&state))
 }
 
+/// Whether the tables are those this version knows, so that nothing need be changed to read them.
+pub(crate) fn is_readable(connection: &Connection) -> rusqlite::Result<bool> {
+    let state = look(connection)?;
+    Ok(state.own >= OWN.len() && (state.is_newer() || state.hermes == Some(HERMES)))
+}
+
 impl State {
     /// A newer Hermes wrote it: its tables are its own affair.
     fn is_newer(&self) -> bool {

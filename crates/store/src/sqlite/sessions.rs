@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 use talaria_types::{SessionId, Timestamp, Usage};
 
-use super::messages::{self, Copied};
+use super::append::{self, Copied};
+use super::messages;
 use super::{lineage, row, titles};
 use crate::{ListFilter, NewSession, Result, SessionRow, SessionTotals, StoreError, StoreStats, UsageRow};
 
@@ -139,6 +140,7 @@ pub(crate) fn add_usage(
     if main {
         add_to_session(connection, id, usage)?;
     }
+    super::insights::add_to_day(connection, usage.cost_usd.unwrap_or_default(), at)?;
     let (provider, base_url, mode) = &usage.billing;
     let status = if usage.cost_usd.is_some() {
         "known"
@@ -305,7 +307,7 @@ pub(crate) fn branch(
             origin: Some(stored.origin),
         })
         .collect();
-    let ids = messages::write_copies(connection, &new.id, &copies, new.started_at, images)?;
+    let ids = append::write_copies(connection, &new.id, &copies, new.started_at, images)?;
     Ok(ids.len() as u64)
 }
 

@@ -7,8 +7,9 @@ use rusqlite::{Connection, Row, params};
 use serde_json::Value;
 use talaria_types::{Anchors, MessageId, SessionId, StoredMessage, Timestamp};
 
+use super::append::{self, Copied};
 use super::lineage::Segment;
-use super::messages::{self, Copied, Which};
+use super::messages::{self, Which};
 use super::{lineage, row, sessions, titles};
 use crate::{CompactionFacts, CompactionRow, NewSession, Result, StoreError, Undone};
 
@@ -211,7 +212,7 @@ pub(crate) fn uncompress(
             origin: Some(row.origin),
         })
         .collect();
-    let written = messages::write_copies(connection, &new.id, &copies, new.started_at, images)?;
+    let written = append::write_copies(connection, &new.id, &copies, new.started_at, images)?;
     connection.execute(
         "UPDATE compactions SET undone_by = ?1 WHERE id = ?2",
         params![new.id.as_str(), compaction.id],

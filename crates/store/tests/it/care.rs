@@ -221,3 +221,42 @@ fn a_file_that_lost_its_beginning_gives_back_its_rows(#[values(16, 100, 4096)] b
         .collect();
     assert_eq!(names.len(), 2, "the new file and the damaged one: {names:?}");
 }
+
+#[rstest]
+fn a_database_of_hermes_with_pictures_is_no_damaged_one(#[values("sample14.db", "sample19.db")] name: &str) {
+    let home = Home::of_sample(name);
+    let report = care::check(&path(&home)).unwrap();
+    assert_eq!((report.sound, report.problems), (true, vec![]));
+}
+
+#[test]
+fn a_database_that_cannot_be_written_is_read_with_what_its_log_holds() {
+    let home = Home::new();
+    let session = home.session("kept");
+    home.say(&session, &[Message::user("only in the log so far")]);
+    // The store is open, so its newest rows stand in the log.
+    let log = home.folder.path().join("state.db-wal");
+    assert!(log.metadata().unwrap().len() > 0);
+    let read = SqliteStore::open_to_read(&path(&home), home.folder.path()).unwrap();
+    assert_eq!(texts(&read.live(&session).unwrap()), ["only in the log so far"]);
+    let query = SearchQuery {
+        text: "log".to_owned(),
+        limit: 5,
+        ..SearchQuery::default()
+    };
+    assert_eq!(read.search(&query).unwrap().hits.len(), 1);
+    assert!(read.warnings()[0].contains("cannot be written"));
+}
+
+#[test]
+fn a_database_that_cannot_be_written_is_read_without_a_log_and_never_changed() {
+    let (folder, path) = filled();
+    let before = std::fs::read(&path).unwrap();
+    let read = SqliteStore::open_to_read(&path, folder.path()).unwrap();
+    assert_eq!(read.live(&SessionId::new("two")).unwrap().len(), 900);
+    let refused = read.set_title(&SessionId::new("two"), Some("new"));
+    assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
+    drop(read);
+    assert!(before == std::fs::read(&path).unwrap());
+    assert!(!folder.path().join("state.db-wal").exists());
+}

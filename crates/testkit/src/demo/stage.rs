@@ -72,10 +72,7 @@ impl<'a> Stage<'a> {
         if fs::read_to_string(&config).is_ok_and(|text| !text.starts_with(SIGNED)) {
             return Err(DemoError::HomeInUse(own));
         }
-        fs::write(
-            config,
-            format!("{SIGNED}{}{COMPRESSION}", config_for(&server, WINDOW)),
-        )?;
+        fs::write(config, configuration(&server, 0))?;
         let work = temporary.path().join("work");
         fs::create_dir(&work)?;
         Ok(Stage {
@@ -190,6 +187,16 @@ impl<'a> Stage<'a> {
         fs::write(self.work.join(name), text)
     }
 
+    /// Lets a review follow every so many turns; 0 is never.
+    pub(super) fn review_every(&self, turns: u32) -> io::Result<()> {
+        fs::write(self.home.join("config.yaml"), configuration(&self.server, turns))
+    }
+
+    /// A file of the home.
+    pub(super) fn home_file(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.home.join(name)).ok()
+    }
+
     /// A file of the working folder.
     pub(super) fn file(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.work.join(name)).ok()
@@ -212,6 +219,14 @@ impl<'a> Stage<'a> {
     pub(super) fn count(&self, sql: &str, parameters: &[&str]) -> i64 {
         self.column(sql, parameters).first().copied().unwrap_or(-1)
     }
+}
+
+/// The home's configuration. Reviews come when a step wants one: they would take answers of the others' scripts.
+fn configuration(server: &MockServer, review_every: u32) -> String {
+    let model = config_for(server, WINDOW);
+    format!(
+        "{SIGNED}{model}{COMPRESSION}memory:\n  nudge_interval: {review_every}\nskills:\n  creation_nudge_interval: 0\n"
+    )
 }
 
 /// How a command ended, for a person who wants to know why the demo failed.

@@ -110,7 +110,9 @@ impl<'a> Gate<'a> {
             .map(|danger| danger.reason)
             .collect::<Vec<_>>()
             .join("; ");
+        // A model may spare a person a question; where nobody could be asked it decides nothing.
         if self.settings.approval_mode == Mode::Smart
+            && self.host.can_ask()
             && let Some(judge) = self.grants.judge()
         {
             match judge(command.to_owned(), reason.clone()).await {

@@ -24,6 +24,9 @@ use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession, executor};
 const PAGE: u64 = 500;
 const PAGE_MOST: u64 = 2_000;
 
+/// Bytes of a file that is read without leaving the thread.
+const AT_ONCE: u64 = 64 << 10;
+
 /// A larger file is not read whole: its pages are streamed and its lines not counted.
 const WHOLE: u64 = 32 << 20;
 
@@ -108,6 +111,9 @@ impl Tool for ReadFile {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         let session = Arc::clone(cx.session);
         let cancel = cx.cancel.clone();
+        if is_small(&session, &args) {
+            return Box::pin(async move { read(&session, &args, &cancel) });
+        }
         Box::pin(blocking(move || read(&session, &args, &cancel)))
     }
 
@@ -124,6 +130,12 @@ impl Tool for ReadFile {
     fn masks_secrets(&self) -> bool {
         true
     }
+}
+
+/// Whether reading the file takes less time than waking another thread for it.
+fn is_small(session: &ToolSession, args: &Args) -> bool {
+    let metadata = std::fs::metadata(session.absolute(Path::new(&args.path)));
+    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() <= AT_ONCE)
 }
 
 fn read(session: &ToolSession, args: &Args, cancel: &CancellationToken) -> Result<ToolOutput, ToolError> {

@@ -25,6 +25,7 @@ const INVALID_STOP: u32 = 5;
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     hard_stop: bool,
+    warns: bool,
     /// By call: how often it failed the same way, and how.
     exact: HashMap<String, (u32, u64)>,
     /// By tool: failures since its last success.
@@ -38,15 +39,16 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn new(hard_stop: bool) -> Self {
+    pub(super) fn new(hard_stop: bool, warns: bool) -> Self {
         Self {
             hard_stop,
+            warns,
             ..Self::default()
         }
     }
 
     pub(super) fn begin_turn(&mut self) {
-        *self = Self::new(self.hard_stop);
+        *self = Self::new(self.hard_stop, self.warns);
     }
 
     /// Why this call must not run again.
@@ -74,6 +76,10 @@ impl Guard {
 
     /// Takes note of a result; the warning is for the model.
     pub(super) fn after(&mut self, call: &Ready, output: &ToolOutput) -> Option<String> {
+        self.count(call, output).filter(|_| self.warns)
+    }
+
+    fn count(&mut self, call: &Ready, output: &ToolOutput) -> Option<String> {
         let hash = hash_of(output);
         if output.ok {
             self.exact.remove(&call.key);

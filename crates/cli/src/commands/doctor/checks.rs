@@ -26,12 +26,17 @@ pub(super) fn home(place: &Place) -> Vec<Finding> {
         Err(error) => return vec![Finding::failed(NAME, format!("{told}: {error}"))],
     };
     let probe = root.join(format!(".probe.{}", std::process::id()));
-    let written = std::fs::write(&probe, b"");
+    let written = std::fs::write(&probe, [0; 4096]);
     let _ = std::fs::remove_file(&probe);
     if let Err(error) = written {
         return vec![
-            Finding::failed(NAME, format!("{told} cannot be written: {error}"))
-                .hint("check its owner and permissions, or give another home with --home"),
+            Finding::failed(NAME, format!("{told} cannot be written: {error}")).hint(
+                if error.kind() == std::io::ErrorKind::StorageFull {
+                    "free some space; nothing that was stored is lost"
+                } else {
+                    "check its owner and permissions, or give another home with --home"
+                },
+            ),
         ];
     }
     let mode = meta.mode() & 0o777;
@@ -59,7 +64,10 @@ pub(super) fn config(place: &Place) -> Vec<Finding> {
             }]
         }
         Ok(loaded) if loaded.warnings.is_empty() => {
-            vec![Finding::ok(NAME, format!("{} values set", loaded.origins.len()))]
+            vec![Finding::ok(
+                NAME,
+                format!("{} set", crate::text::count(loaded.origins.len(), "value")),
+            )]
         }
         Ok(loaded) => loaded
             .warnings
@@ -83,31 +91,6 @@ pub(super) fn secrets(place: &Place) -> Vec<Finding> {
     open.collect()
 }
 
-/// A provider and a credential for it.
-pub(super) fn provider(place: &Place) -> Vec<Finding> {
-    const NAME: &str = "provider";
-    let loaded = place
-        .cwd(None)
-        .and_then(|cwd| place.config(&cwd, &Overrides::default()));
-    // What is wrong with the configuration is told by its own check.
-    let Ok(loaded) = loaded else { return Vec::new() };
-    match talaria_runtime::chosen_model(&loaded) {
-        Ok(identity) => {
-            vec![Finding::ok(
-                NAME,
-                format!(
-                    "{} of {} at {}",
-                    identity.model, identity.provider, identity.base_url
-                ),
-            )]
-        }
-        Err(error) => vec![
-            Finding::failed(NAME, error.to_string())
-                .hint("for instance: talaria config set OPENAI_API_KEY sk-…  and  talaria model gpt-5.1"),
-        ],
-    }
-}
-
 /// The database: sound.
 pub(super) fn database(place: &Place) -> Vec<Finding> {
     const NAME: &str = "database";
@@ -123,7 +106,11 @@ pub(super) fn database(place: &Place) -> Vec<Finding> {
         Ok(report) if report.sound => {
             vec![Finding::ok(
                 NAME,
-                format!("{}: sound, {} messages", file.display(), report.messages),
+                format!(
+                    "{}: sound, {}",
+                    file.display(),
+                    crate::text::count(report.messages, "message")
+                ),
             )]
         }
         Ok(report) => vec![

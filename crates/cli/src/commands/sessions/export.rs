@@ -77,7 +77,11 @@ impl Export {
             }
         }
         if let Some(path) = &self.output {
-            output::note(&format!("{} sessions in {}", ids.len(), path.display()));
+            output::note(&format!(
+                "{} in {}",
+                text::count(ids.len(), "session"),
+                path.display()
+            ));
         }
         Ok(DONE)
     }

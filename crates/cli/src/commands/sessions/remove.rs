@@ -28,15 +28,12 @@ impl Delete {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let (store, id) = find(place, &self.session)?;
         let row = store.session(&id)?;
-        let count = row.as_ref().map_or(0, |row| row.message_count);
+        let messages = text::count(row.as_ref().map_or(0, |row| row.message_count), "message");
         let title = row
             .and_then(|row| row.title)
             .map(|title| format!(" “{title}”"))
             .unwrap_or_default();
-        if !confirmed(
-            &format!("erasing session {id}{title} with {count} messages"),
-            self.yes,
-        )? {
+        if !confirmed(&format!("erasing session {id}{title} with {messages}"), self.yes)? {
             output::note("nothing was erased");
             return Ok(FAILED);
         }
@@ -79,8 +76,8 @@ impl Prune {
             .map(|source| format!(" of {source}"))
             .unwrap_or_default();
         let question = format!(
-            "erasing ended sessions{of} that were not used for {} days",
-            self.older_than
+            "erasing ended sessions{of} that were not used for {}",
+            text::count(self.older_than, "day")
         );
         if !confirmed(&question, self.yes)? {
             output::note("nothing was erased");
@@ -91,7 +88,7 @@ impl Prune {
         if self.json {
             output::json(&json!({"deleted_count": erased}));
         } else {
-            output::note(&format!("{erased} sessions erased"));
+            output::note(&format!("{} erased", text::count(erased, "session")));
         }
         Ok(DONE)
     }

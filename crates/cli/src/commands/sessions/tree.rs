@@ -38,8 +38,9 @@ impl Lineage {
             let title = row.title.as_deref().unwrap_or("untitled");
             let started = text::moment(row.started_at);
             output::line(&format!(
-                "{}  {started}  {} messages  {end}  {title}",
-                row.id, row.message_count
+                "{}  {started}  {}  {end}  {title}",
+                row.id,
+                text::count(row.message_count, "message")
             ));
         }
         Ok(DONE)
@@ -90,7 +91,10 @@ impl Branch {
             );
         } else {
             output::line(new.id.as_str());
-            output::note(&format!("{messages} messages copied from {from}"));
+            output::note(&format!(
+                "{} copied from {from}",
+                text::count(messages, "message")
+            ));
         }
         Ok(DONE)
     }

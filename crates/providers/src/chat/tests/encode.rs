@@ -17,6 +17,7 @@ fn endpoint(provider: &str, model: &str) -> Endpoint {
         api_key: None,
         pool: None,
         pool_entry: None,
+        pinned_address: false,
         context_length: None,
         max_output_tokens: None,
         stale_timeout: std::time::Duration::from_secs(1),
@@ -25,6 +26,8 @@ fn endpoint(provider: &str, model: &str) -> Endpoint {
         images: PathBuf::new(),
         ca_bundle: None,
         effort: None,
+        cloud: None,
+        debug: None,
         catalogue: Catalogue::shipped(),
     }
 }

@@ -3,7 +3,9 @@
 mod kill_and_resume;
 mod long_job;
 mod recall;
+mod remember;
 mod replay;
+mod review;
 mod search;
 mod search_hidden;
 mod undo;
@@ -29,4 +31,6 @@ pub(super) const STEPS: &[Row] = &[
     search_hidden::ROW,
     recall::ROW,
     undo::ROW,
+    remember::ROW,
+    review::ROW,
 ];

@@ -3,7 +3,8 @@
 //! The server does not know sessions; it tells conversations apart by what they were opened with: the
 //! protocol, the client's key, the model and the first thing the person said. A summary request
 //! between two requests starts the comparison anew, as does an answer that was an error (its repair
-//! may differ). A test whose turn takes scaffolding back says so with `allowing("prefix")`.
+//! may differ). A review of a conversation starts with its messages too; the conversation itself goes on
+//! without it. A test whose turn takes scaffolding back says so with `allowing("prefix")`.
 
 use crate::mock::request::{Api, list, text_of};
 use serde_json::{Value, json};
@@ -16,7 +17,12 @@ pub(crate) struct Sent {
     system: Value,
     tools: Value,
     messages: Vec<Value>,
+    /// It looks back at the conversation: it starts with its bytes and goes on elsewhere.
+    branch: bool,
 }
+
+/// How the question begins that a review asks behind a conversation.
+const REVIEW: &str = "Review the conversation above";
 
 /// The newest request of each conversation.
 #[derive(Debug, Default)]
@@ -43,11 +49,17 @@ impl Sent {
         let system = ["system", "instructions", "systemInstruction"]
             .iter()
             .find_map(|key| body.get(*key));
+        let text = |message: &Value| text_of(&message["content"]) + &text_of(&message["parts"]);
+        let review = messages
+            .iter()
+            .rposition(|message| message["role"] == "user" && text(message).starts_with(REVIEW));
+        let kept = review.unwrap_or(messages.len());
         Sent {
+            branch: review.is_some(),
             conversation: (api, key.to_owned(), model, opening),
             system: system.map_or(Value::Null, plain),
             tools: plain(&body["tools"]),
-            messages,
+            messages: messages.into_iter().take(kept).collect(),
         }
     }
 }
@@ -72,7 +84,7 @@ impl Prefixes {
                 ));
             }
         }
-        (before.messages.len() > sent.messages.len()).then(|| {
+        (!sent.branch && before.messages.len() > sent.messages.len()).then(|| {
             format!(
                 "prefix: only {} of {} messages are left",
                 sent.messages.len(),
@@ -83,7 +95,9 @@ impl Prefixes {
 
     /// Remembers a request that was accepted.
     pub(crate) fn accept(&mut self, sent: Sent) {
-        self.newest.insert(sent.conversation.clone(), sent);
+        if !sent.branch {
+            self.newest.insert(sent.conversation.clone(), sent);
+        }
     }
 
     /// Forgets a conversation: its newest request was refused, and the repair may differ.

@@ -1,6 +1,9 @@
-use secrecy::ExposeSecret;
-use talaria_recovery::Phase;
+use std::path::Path;
 
+use talaria_recovery::Phase;
+use talaria_types::ErrorKind;
+
+use super::super::entry::REFUSED_REST;
 use super::*;
 
 fn pool(folder: &Path, strategy: Strategy) -> CredentialPool {
@@ -9,9 +12,18 @@ fn pool(folder: &Path, strategy: Strategy) -> CredentialPool {
 
 fn filled(folder: &Path, strategy: Strategy) -> CredentialPool {
     let pool = pool(folder, strategy);
-    pool.add("one", "sk-1").unwrap();
-    pool.add("two", "sk-2").unwrap();
+    pool.add(&key_named("one", "sk-1")).unwrap();
+    pool.add(&key_named("two", "sk-2")).unwrap();
     pool
+}
+
+fn key_named(label: &str, key: &str) -> NewCredential {
+    NewCredential {
+        label: label.to_owned(),
+        source: "manual".to_owned(),
+        secret: Some(SecretString::from(key)),
+        ..NewCredential::default()
+    }
 }
 
 fn failure(kind: ErrorKind, status: u16) -> Failure {
@@ -52,6 +64,10 @@ fn a_revoked_key_is_dead_and_a_refused_one_rests_for_minutes() {
     assert_eq!((all[0].status.as_str(), all[0].rests_until), ("dead", None));
     let rests = all[1].rests_until.unwrap() - now();
     assert!(rests > 200.0 && rests <= REFUSED_REST, "{rests}");
+    assert!(!pool.has_other(""));
+    // A dead one is never tried again; one that only rests is, before nothing is.
+    assert_eq!(key(pool.pick().as_ref()), "sk-2");
+    pool.leave("key2", &failure(ErrorKind::AuthPermanent, 401));
     assert!(pool.pick().is_none());
 }
 
@@ -131,6 +147,61 @@ fn a_damaged_file_is_said_and_left_alone() {
     std::fs::write(&file, "{broken").unwrap();
     let pool = pool(folder.path(), Strategy::FillFirst);
     assert!(pool.pick().is_none());
-    assert!(pool.add("x", "y").unwrap_err().to_string().contains("auth.json"));
+    assert!(
+        pool.add(&key_named("x", "y"))
+            .unwrap_err()
+            .to_string()
+            .contains("auth.json")
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{broken");
+}
+
+#[test]
+fn a_key_of_the_environment_comes_last_and_is_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |key: &str| {
+        let variable = ("DEEPSEEK_API_KEY".to_owned(), SecretString::from(key));
+        pool(folder.path(), Strategy::FillFirst).with_environment(vec![variable])
+    };
+    let both = of("sk-env");
+    both.add(&key_named("one", "sk-1")).unwrap();
+    assert_eq!(key(both.pick().as_ref()), "sk-1");
+    let next = both.leave("key1", &failure(ErrorKind::Billing, 402));
+    assert_eq!(key(next.as_ref()), "sk-env");
+    assert!(
+        both.leave("env:DEEPSEEK_API_KEY", &failure(ErrorKind::Billing, 402))
+            .is_none()
+    );
+    let written = std::fs::read_to_string(folder.path().join("auth.json")).unwrap();
+    assert!(
+        !written.contains("sk-env") && written.contains("env:DEEPSEEK_API_KEY"),
+        "{written}"
+    );
+    // Another key in the same variable is another credential.
+    assert_eq!(key(of("sk-new").pick().as_ref()), "sk-new");
+    assert!(
+        both.remove("DEEPSEEK_API_KEY")
+            .unwrap_err()
+            .to_string()
+            .contains("DEEPSEEK_API_KEY")
+    );
+}
+
+#[test]
+fn a_key_that_cannot_be_fetched_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = pool(folder.path(), Strategy::FillFirst);
+    let from = |source: &str| NewCredential {
+        source: source.to_owned(),
+        ..NewCredential::default()
+    };
+    pool.add(&from("command:exit 1")).unwrap();
+    pool.add(&from("command:printf sk-from-%s manager")).unwrap();
+    assert_eq!(key(pool.pick().as_ref()), "sk-from-manager");
+    let written = std::fs::read_to_string(folder.path().join("auth.json")).unwrap();
+    assert!(!written.contains("sk-from-manager"), "{written}");
+    assert_eq!(
+        CredentialPool::providers(folder.path().join("auth.json")).unwrap(),
+        ["deepseek"]
+    );
 }

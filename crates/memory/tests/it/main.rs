@@ -1,0 +1,6 @@
+//! The memory on a disk: alone, and with many writers.
+
+#[cfg(test)]
+mod disk;
+#[cfg(test)]
+mod writers;
