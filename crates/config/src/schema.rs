@@ -160,7 +160,7 @@ pub struct AgentConfig {
     /// `disabled_toolsets`: sets of tools that no session gets.
     pub disabled_toolsets: Vec<String>,
     /// `reasoning_effort`: how much a thinking model thinks (`none`, `minimal`, `low`, `medium`, `high`,
-    /// `xhigh`).
+    /// `xhigh`, `max`).
     pub reasoning_effort: Option<String>,
     /// `system_prompt`: added to the system prompt; a session keeps the one it began with until it is
     /// compressed.
@@ -239,15 +239,15 @@ pub struct SkillsConfig {
 /// `curator`: puts away skills the agent made itself and nobody uses.
 #[derive(Clone, Debug)]
 pub struct CuratorConfig {
-    /// `enabled` (true).
+    /// `enabled`: put skills that nobody uses aside, now and then (true).
     pub enabled: bool,
-    /// `interval_hours` (168).
+    /// `interval_hours`: how often, in hours (168).
     pub interval_hours: u64,
-    /// `stale_after_days` (30).
+    /// `stale_after_days`: days without use after which a learnt skill is called stale (30).
     pub stale_after_days: u64,
-    /// `archive_after_days` (90).
+    /// `archive_after_days`: days without use after which it is archived; `talaria skills restore` brings it back (90).
     pub archive_after_days: u64,
-    /// `backup.keep` (5): copies of all skills that are kept; 0 makes none.
+    /// `backup.keep`: copies of all skills that are kept; 0 makes none (5).
     pub backup_keep: usize,
 }
 
@@ -350,7 +350,7 @@ pub struct GoalsConfig {
 /// `logging`.
 #[derive(Clone, Debug)]
 pub struct LoggingConfig {
-    /// `level`: `DEBUG`, `INFO`, `WARNING` or `ERROR` (`INFO`).
+    /// `level`: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL` (`INFO`).
     pub level: String,
     /// `max_size_mb`: the size at which a log file is put away, in megabytes (5).
     pub max_size_mb: u64,

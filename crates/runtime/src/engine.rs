@@ -9,11 +9,10 @@ use std::time::Duration;
 use talaria_config::Loaded;
 use talaria_context::compose::Composer;
 use talaria_context::meter::Meter;
-use talaria_memory::Origin;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
-use talaria_tools::{Executor, Registry, ToolSession, erase};
+use talaria_tools::{Executor, Registry, ToolSession};
 use talaria_types::{SessionId, Task};
 use tokio::sync::mpsc;
 
@@ -23,16 +22,13 @@ use crate::curated::Curated;
 use crate::events::Sink;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
-use crate::memory_tool::MemoryTool;
 use crate::models::{Model, Models};
-use crate::recall::Recall;
 use crate::record::Digester;
 use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
-use crate::session_search::SessionSearch;
-use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
 use crate::skill_turns;
+use crate::toolbox::{self, Rooms};
 use crate::{SessionHandle, actor, approval_judge, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
@@ -152,25 +148,16 @@ impl Engine {
             // A turn does not wait for order.
             Err(error) => tracing::warn!(%error, "old sessions were not erased"),
         }
-        let mut registry = Registry::builtin();
-        registry.add("recall", erase(Recall { store: store.clone() }));
-        registry.add("session_search", erase(SessionSearch { store: store.clone() }));
         let curated = Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new);
-        if let Some(curated) = &curated {
-            let tool = MemoryTool {
-                curated: curated.clone(),
-                store: store.clone(),
-                origin: Origin::Foreground,
-            };
-            registry.add("memory", erase(tool));
-        }
         let library = Arc::new(Library::new(setup::skill_roots(&loaded, &options)));
         skill_turns::preloaded(&library, &options.skills, "")
             .map_err(|error| EngineError::Usage(format!("--skills: {error}")))?;
-        let bench = Bench::of_turns(library.clone(), loaded.config.skills.write_approval);
-        registry.add("skills", erase(SkillsList(bench.clone())));
-        registry.add("skills", erase(SkillView(bench.clone())));
-        registry.add("skills", erase(SkillManage(bench)));
+        let registry = toolbox::registry(&Rooms {
+            store: store.clone(),
+            curated: curated.clone(),
+            library: library.clone(),
+            skills_wait: loaded.config.skills.write_approval,
+        });
         let shared = Shared {
             zone: clock::zone(&loaded.config.timezone),
             loaded,

@@ -49,6 +49,7 @@ mod skill_tools;
 mod skill_turns;
 mod summarise;
 mod taken;
+mod toolbox;
 mod turn_loop;
 
 pub use by_hand::Uncompressed;
@@ -57,3 +58,4 @@ pub use engine::{Engine, EngineError, EngineOptions, Open};
 pub use handle::{Events, SessionHandle};
 pub use probe::probe;
 pub use setup::{chosen_model, configured_models, curator_settings, roots_of_skills};
+pub use toolbox::toolsets;

@@ -21,7 +21,7 @@ pub(super) const ROW: Row = Row {
 
 const DAY: f64 = 86_400.0;
 
-/// Arguments.
+/// Tokens, money, tools and days of what was done lately
 #[derive(Args, Debug)]
 struct Span {
     /// How many days back.

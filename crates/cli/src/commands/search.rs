@@ -18,7 +18,7 @@ pub(super) const ROW: Row = Row {
     run: |place, _, matches| run(place, &args::read(matches)?),
 };
 
-/// Arguments, shared with `sessions search`.
+/// Search every message of every session; `talaria sessions search` is the same
 #[derive(Args, Debug)]
 pub(super) struct Search {
     /// Words to look for; "quoted" ones together, OR, NOT and word* are understood.

@@ -3,7 +3,6 @@
 use clap::{ArgMatches, Args};
 use serde_json::json;
 use talaria_config::Overrides;
-use talaria_tools::Registry;
 
 use super::Row;
 use crate::args;
@@ -32,12 +31,13 @@ struct Tools {
 fn run(place: &Place, matches: &ArgMatches) -> Outcome {
     let asked: Tools = args::read(matches)?;
     let cwd = place.cwd(None)?;
-    let config = place.config(&cwd, &Overrides::default())?.config;
+    let loaded = place.config(&cwd, &Overrides::default())?;
+    let config = &loaded.config;
     let disabled = |name: &str| config.agent.disabled_toolsets.iter().any(|other| other == name);
     let offered = |name: &str| {
         !disabled(name) && (config.toolsets.is_empty() || config.toolsets.iter().any(|other| other == name))
     };
-    let sets = Registry::builtin().toolsets();
+    let sets = talaria_runtime::toolsets(&loaded)?;
     if asked.json {
         let sets: Vec<_> = sets
             .iter()

@@ -1,0 +1,62 @@
+//! Every tool there is: those of the tools crate, and those that need the engine's own rooms.
+
+use std::sync::Arc;
+
+use talaria_config::Loaded;
+use talaria_memory::Origin;
+use talaria_skills::Library;
+use talaria_store::sqlite::SqliteStore;
+use talaria_store::{Result, SessionStore};
+use talaria_tools::{Registry, erase};
+
+use crate::curated::Curated;
+use crate::memory_tool::MemoryTool;
+use crate::recall::Recall;
+use crate::session_search::SessionSearch;
+use crate::setup;
+use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
+
+/// What the engine's own tools work on.
+pub(crate) struct Rooms {
+    pub(crate) store: Arc<dyn SessionStore>,
+    /// The curated memory, unless it is switched off.
+    pub(crate) curated: Option<Arc<Curated>>,
+    pub(crate) library: Arc<Library>,
+    /// What the model writes as a skill waits for the person.
+    pub(crate) skills_wait: bool,
+}
+
+/// Every tool, over these rooms.
+pub(crate) fn registry(rooms: &Rooms) -> Registry {
+    let store = || rooms.store.clone();
+    let mut registry = Registry::builtin();
+    registry.add("recall", erase(Recall { store: store() }));
+    registry.add("session_search", erase(SessionSearch { store: store() }));
+    if let Some(curated) = &rooms.curated {
+        let tool = MemoryTool {
+            curated: curated.clone(),
+            store: store(),
+            origin: Origin::Foreground,
+        };
+        registry.add("memory", erase(tool));
+    }
+    let bench = Bench::of_turns(rooms.library.clone(), rooms.skills_wait);
+    registry.add("skills", erase(SkillsList(bench.clone())));
+    registry.add("skills", erase(SkillView(bench.clone())));
+    registry.add("skills", erase(SkillManage(bench)));
+    registry
+}
+
+/// The sets of tools that sessions of this configuration have, with the tools of each.
+///
+/// # Errors
+/// When a store cannot even be made in memory.
+pub fn toolsets(loaded: &Loaded) -> Result<Vec<(&'static str, Vec<String>)>> {
+    let rooms = Rooms {
+        store: Arc::new(SqliteStore::open_in_memory(&loaded.home.images())?),
+        curated: Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new),
+        library: Arc::new(Library::new(setup::roots_of_skills(loaded, None))),
+        skills_wait: loaded.config.skills.write_approval,
+    };
+    Ok(registry(&rooms).toolsets())
+}
