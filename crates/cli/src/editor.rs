@@ -1,5 +1,6 @@
 //! Lets the person edit a text in their own editor.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use talaria_config::env;
@@ -12,8 +13,13 @@ pub(crate) fn open(place: &Place, file: &Path) -> Result<(), Failure> {
     let environment = &place.environment;
     let editor = environment
         .get(env::VISUAL)
-        .or_else(|| environment.get(env::EDITOR))
-        .unwrap_or("vi");
+        .or_else(|| environment.get(env::EDITOR));
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let Some(editor) = editor.or_else(|| terminal.then_some("vi")) else {
+        // An editor that nobody chose would wait for keys that nobody can press.
+        return Err(Failure::usage("an editor needs a terminal")
+            .hint(format!("edit {} by other means", file.display())));
+    };
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
     let status = std::process::Command::new(program).args(words).arg(file).status();

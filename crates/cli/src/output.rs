@@ -75,7 +75,12 @@ pub(crate) fn control(text: &str) {
 /// `text` without characters that would steer a terminal: it may come from a model, a server or a file.
 /// With `colours` those of [`Style`] stay; they change nothing but how a letter looks.
 pub(crate) fn harmless(text: &str, colours: bool) -> Cow<'_, str> {
-    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let steers = |letter: char| {
+        let control = letter.is_control() && !matches!(letter, '\n' | '\t');
+        // These make text read in another order than it is written.
+        let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        control || turns
+    };
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
@@ -169,7 +174,7 @@ mod tests {
 
     #[test]
     fn foreign_text_cannot_steer_the_terminal_and_our_colours_stay() {
-        let foreign = "a\tb\x1b]0;title\x07\x1b[2J\r\u{9b}2Jc\x7f\n";
+        let foreign = "a\tb\x1b]0;title\x07\x1b[2J\r\u{9b}2J\u{202e}c\x7f\n";
         assert_eq!(harmless(foreign, true), "a\tb]0;title[2J2Jc\n");
         let ours = "\x1b[1;4mbold\x1b[0m \x1b[32mgood\x1b[0m";
         assert_eq!(harmless(ours, true), ours);

@@ -296,7 +296,8 @@ pub(crate) static KEYS: &[Key] = &[
         .rule(Rule::OneOf(&["none", "idle", "daily", "both"])),
     key("session_reset.at_hour", |c| {
         Slot::U32(&mut c.session_reset.at_hour)
-    }),
+    })
+    .rule(Rule::AtMost(23)),
     key("session_reset.idle_minutes", |c| {
         Slot::U64(&mut c.session_reset.idle_minutes)
     })

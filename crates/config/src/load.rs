@@ -307,7 +307,9 @@ impl Joined {
             }
             Err(Unfit::Type(expected)) => return Err(layer.refused(key.name, expected, &node, secret)),
             Err(Unfit::Range(expected)) => {
-                let kept = (key.slot)(&mut self.config).shown();
+                let kept = (key.slot)(&mut self.config)
+                    .shown()
+                    .filter(|kept| !kept.is_empty());
                 let kept = kept.map_or_else(|| "it is left out".to_owned(), |kept| format!("{kept} is used"));
                 let found = node.described();
                 let warning = format!("{}: expected {expected}, found {found}; {kept}", key.name);

@@ -34,6 +34,8 @@ pub(crate) enum Rule {
     Any,
     /// A whole number of at least this; anything lower is replaced by what was there, with a warning.
     AtLeast(u64),
+    /// A whole number of at most this; anything higher is replaced by what was there, with a warning.
+    AtMost(u64),
     /// A number over 0 and at most 1; anything else is replaced by what was there, with a warning.
     Share,
     /// Money: never below 0. A wrong limit must not become no limit, so it is refused.
@@ -167,11 +169,15 @@ pub(crate) fn truth(text: &str) -> Option<bool> {
 }
 
 fn put_whole(node: &Node, rule: Rule, most: u64) -> Result<Option<u64>, Unfit> {
-    let least = if let Rule::AtLeast(least) = rule { least } else { 0 };
-    let expected = if least == 0 {
-        "a whole number".to_owned()
-    } else {
-        format!("a whole number of at least {least}")
+    let (least, most) = match rule {
+        Rule::AtLeast(least) => (least, most),
+        Rule::AtMost(limit) => (0, limit.min(most)),
+        _ => (0, most),
+    };
+    let expected = match rule {
+        Rule::AtMost(limit) => format!("a whole number up to {limit}"),
+        _ if least == 0 => "a whole number".to_owned(),
+        _ => format!("a whole number of at least {least}"),
     };
     let Some(text) = word(node, &expected)? else {
         return Ok(None);
@@ -180,7 +186,10 @@ fn put_whole(node: &Node, rule: Rule, most: u64) -> Result<Option<u64>, Unfit> {
     let Ok(number) = digits.parse::<i128>() else {
         return Err(Unfit::Type(expected));
     };
-    if number < i128::from(least) || number > i128::from(most) {
+    if number > i128::from(most) {
+        return Err(Unfit::Range(format!("a whole number up to {most}")));
+    }
+    if number < i128::from(least) {
         return Err(Unfit::Range(expected));
     }
     Ok(u64::try_from(number).ok())
@@ -190,7 +199,7 @@ fn put_number(node: &Node, rule: Rule) -> Result<Option<f64>, Unfit> {
     let expected = match rule {
         Rule::Share => "a number over 0 and at most 1",
         Rule::Money => "an amount of US dollars, 0 or more",
-        Rule::Any | Rule::AtLeast(_) | Rule::OneOf(_) | Rule::Zone => "a number",
+        Rule::Any | Rule::AtLeast(_) | Rule::AtMost(_) | Rule::OneOf(_) | Rule::Zone => "a number",
     };
     let Some(text) = word(node, expected)? else {
         return Ok(None);
@@ -202,9 +211,13 @@ fn put_number(node: &Node, rule: Rule) -> Result<Option<f64>, Unfit> {
     match rule {
         Rule::Share if number <= 0.0 || number > 1.0 => Err(Unfit::Range(expected.to_owned())),
         Rule::Money if number < 0.0 => Err(Unfit::Type(expected.to_owned())),
-        Rule::Any | Rule::AtLeast(_) | Rule::Share | Rule::Money | Rule::OneOf(_) | Rule::Zone => {
-            Ok(Some(number))
-        }
+        Rule::Any
+        | Rule::AtLeast(_)
+        | Rule::AtMost(_)
+        | Rule::Share
+        | Rule::Money
+        | Rule::OneOf(_)
+        | Rule::Zone => Ok(Some(number)),
     }
 }
 
@@ -212,7 +225,7 @@ fn put_text(node: &Node, rule: Rule) -> Result<Option<String>, Unfit> {
     let words = match rule {
         Rule::OneOf(words) => words,
         Rule::Zone => return put_zone(node),
-        Rule::Any | Rule::AtLeast(_) | Rule::Share | Rule::Money => {
+        Rule::Any | Rule::AtLeast(_) | Rule::AtMost(_) | Rule::Share | Rule::Money => {
             return Ok(word(node, "a text")?.map(str::to_owned));
         }
     };

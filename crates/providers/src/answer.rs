@@ -23,6 +23,9 @@ const TAIL_TIMEOUT: Duration = Duration::from_millis(250);
 const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The rest of a refusal's body is of no use if it takes longer.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most white space before anything else.
+const BLANK_LIMIT: usize = 1 << 20;
+
 /// An answer of one document may be this large, not larger.
 const DOCUMENT_LIMIT: usize = 64 * 1024 * 1024;
 
@@ -145,6 +148,12 @@ pub(crate) async fn read_answer(
             Err(raw) => return Err(raw),
         }
         match sniff(&start) {
+            Sniff::Unknown if start.len() > BLANK_LIMIT => {
+                return Err(Box::new(RawFailure::invalid(
+                    "the answer is blank without an end",
+                    "",
+                )));
+            }
             Sniff::Unknown => {}
             kind => break (kind, true),
         }

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use super::keyboard::Keyboard;
 use super::signals::Signals;
-use super::turn::{End, Turn, is_farewell};
+use super::turn::{End, Turn, command_of, is_farewell};
 use super::view::View;
 use super::{Manner, departure, opening};
 use crate::args::TurnFlags;
@@ -145,7 +145,7 @@ impl Talk<'_> {
         if is_farewell(line) {
             return Some(DONE);
         }
-        if let Some(command) = line.strip_prefix('/') {
+        if let Some(command) = command_of(line) {
             return self.command(command);
         }
         match opening::content(place, line.to_owned(), &std::mem::take(images)) {

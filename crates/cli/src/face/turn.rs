@@ -169,7 +169,7 @@ impl Turn<'_> {
         match line.trim() {
             "" => {}
             "/stop" => self.session.send(Op::Interrupt),
-            command if command.starts_with('/') => self.postpone(command),
+            command if command_of(command).is_some() => self.postpone(command),
             text => {
                 self.session.send(Op::Steer {
                     text: text.to_owned(),
@@ -198,6 +198,13 @@ impl Turn<'_> {
     }
 }
 
+/// The command that a line is; a line that begins with a path is none.
+pub(super) fn command_of(line: &str) -> Option<&str> {
+    let command = line.strip_prefix('/')?;
+    let name = command.split_whitespace().next().unwrap_or_default();
+    (!name.contains('/')).then_some(command)
+}
+
 /// Whether a line says that the person leaves.
 pub(super) fn is_farewell(line: &str) -> bool {
     matches!(line.trim(), "/quit" | "/exit" | "/q")
@@ -219,7 +226,14 @@ async fn typed(keyboard: &mut Option<&mut Keyboard>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_farewell;
+    use super::{command_of, is_farewell};
+
+    #[test]
+    fn a_line_that_begins_with_a_path_is_no_command() {
+        assert_eq!(command_of("/undo 2"), Some("undo 2"));
+        assert_eq!(command_of("/tmp/foo is broken"), None);
+        assert_eq!(command_of("undo"), None);
+    }
 
     #[test]
     fn quit_typed_while_a_turn_runs_is_a_farewell_and_a_path_is_not() {
