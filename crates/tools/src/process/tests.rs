@@ -40,8 +40,10 @@ fn children_end_when_the_program_is_killed() {
     let pid = |name: &str| -> u32 {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            if let Ok(text) = std::fs::read_to_string(folder.path().join(name)) {
-                return text.trim().parse().unwrap();
+            let text = std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+            // The shell makes the file before it writes into it.
+            if let Some(pid) = text.strip_suffix('\n').and_then(|pid| pid.parse().ok()) {
+                return pid;
             }
             assert!(Instant::now() < deadline, "the command never began");
             std::thread::sleep(Duration::from_millis(5));
