@@ -16,9 +16,10 @@ async fn a_program_with_children() {
         return;
     };
     let desk = Desk::new();
+    // The watchdog is told of a command once it has started, so it shows itself a little later.
     let write = |name: &str| {
         format!(
-            "echo $$ > {}.new; mv {0}.new {0}; sleep 68.5",
+            "sleep 1; echo $$ > {}.new; mv {0}.new {0}; sleep 68.5",
             Path::new(&folder).join(name).display()
         )
     };

@@ -5,7 +5,8 @@
 //! small `sh` holds the read end of a pipe: it is told of every group that
 //! starts and ends, and when the pipe closes, because the program is gone for
 //! whatever reason, it kills the groups that are still listed. It starts with
-//! the first command and costs about a millisecond, once.
+//! the first command and costs about a millisecond, once. A kill in the instant
+//! between a start and its telling still leaves that one command behind.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
