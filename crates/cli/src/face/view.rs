@@ -122,16 +122,15 @@ impl View {
                 remedy,
                 wait_ms,
             } => {
-                let wait = if *wait_ms > 0 {
-                    format!(" in {}", text::seconds(*wait_ms))
-                } else {
-                    String::new()
+                let told = match *wait_ms {
+                    0 => remedy.clone(),
+                    // What is waited in the end, chance included.
+                    wait if remedy.starts_with("waiting") => format!("waiting {}", text::seconds(wait)),
+                    wait => format!("{remedy} in {}", text::seconds(wait)),
                 };
-                self.progress(
-                    &self
-                        .err
-                        .dim(&format!("↻ {row}: {remedy}{wait} ({attempt} of {limit})")),
-                );
+                let line = format!("↻ {row}: {told} ({attempt} of {limit})");
+                self.progress(&self.err.dim(&line));
+                self.waiting_for = format!("{row}: {told}");
             }
             Event::CompactionFinished(report) => self.compacted(report),
             Event::SessionRotated { to, .. } => {
