@@ -151,6 +151,7 @@ impl From<StoreError> for Failure {
                 FAILED,
                 Some("`talaria db check` says what is damaged, `talaria db repair` saves what can be read".to_owned()),
             ),
+            StoreError::SessionBusy { .. } => (FAILED, Some("wait for it to end, or stop it".to_owned())),
             StoreError::Locked => (FAILED, Some("try again when the other program is done".to_owned())),
             StoreError::DiskFull => (FAILED, Some("free some space and try again; nothing was lost".to_owned())),
             StoreError::ReadOnly { .. } | StoreError::Open { .. } => (

@@ -18,17 +18,19 @@ use crate::{Config, ConfigError, Environment, Home, dotenv, env, load};
 pub fn set(home: &Home, key: &str, value: &str) -> Result<(), ConfigError> {
     may_write(home)?;
     if is_variable(key) {
-        let text = load::read(&home.env_file())?.unwrap_or_default();
         home.ensure()?;
+        let _lock = Lock::take(home)?;
+        let text = load::read(&home.env_file())?.unwrap_or_default();
         return write(&home.env_file(), &dotenv::with(&text, key, value), Mode::Private);
     }
     check_name(key)?;
     let written = written(key, value)?;
+    home.ensure()?;
+    let _lock = Lock::take(home)?;
     let file = home.config_file();
     let text = load::read(&file)?.unwrap_or_default();
     keeps_section(key, &written, &text)?;
     let changed = edit::set(&text, key, &written).map_err(|refusal| refused(&file, key, refusal))?;
-    home.ensure()?;
     write(&file, &changed, Mode::AsItWas)
 }
 
@@ -43,6 +45,10 @@ pub fn unset(home: &Home, key: &str) -> Result<bool, ConfigError> {
     } else {
         (home.config_file(), Mode::AsItWas)
     };
+    if !file.exists() {
+        return Ok(false);
+    }
+    let _lock = Lock::take(home)?;
     let Some(text) = load::read(&file)? else {
         return Ok(false);
     };
@@ -308,6 +314,37 @@ fn refused(file: &Path, key: &str, refusal: Refusal) -> ConfigError {
             path: file.to_owned(),
             key: key.to_owned(),
         },
+    }
+}
+
+/// The exclusive right to change the files of a home, until dropped. A change reads the whole file and
+/// puts another in its place; two at the same time would lose one of them.
+struct Lock {
+    _file: std::fs::File,
+}
+
+impl Lock {
+    /// Takes the lock file beside the files; waits as long as another process holds it.
+    fn take(home: &Home) -> Result<Self, ConfigError> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let path = home.root().join(".config.lock");
+        let failed = |source| ConfigError::File {
+            path: path.clone(),
+            source,
+        };
+        let file = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        loop {
+            match rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
     }
 }
 

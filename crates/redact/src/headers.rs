@@ -46,7 +46,7 @@ pub(crate) fn authorization(text: &str, mode: Mode, word: Range<usize>) -> Optio
     let value = &text[range.clone()];
     let meant = match mode {
         Mode::Everything => value.len() >= 4,
-        Mode::Code => value.len() >= LEAST && shape::is_mixed(value.as_bytes()),
+        Mode::Output | Mode::Code => value.len() >= LEAST && shape::is_mixed(value.as_bytes()),
     };
     let scheme_alone = is_scheme(value) && range.start == start;
     let secret = meant && !scheme_alone && !mask::is_mask(value) && !shape::is_code(value);

@@ -12,6 +12,7 @@
 //! Pure: no I/O, no clock, no environment. Linear in the text; nothing is copied when nothing is found.
 
 mod blocks;
+mod commands;
 mod headers;
 mod known;
 mod mask;
@@ -42,7 +43,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 }
 
 /// Masks what is secret by its own shape and leaves names and values as they are, so that source code
-/// stays readable and can be edited. For files and for the output of ordinary commands.
+/// stays readable and can be edited. For files of source code.
 ///
 /// ```
 /// let line = r#"api_key = os.environ.get("API_KEY")"#;
@@ -50,6 +51,18 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn redact_code(text: &str) -> Cow<'_, str> {
     settle(text, Mode::Code)
+}
+
+/// Masks as [`redact`] does, but leaves what may as well be code: telephone numbers, values of names
+/// that are spaced or quoted as in a program. For output and files of which it is not known what they hold.
+///
+/// ```
+/// assert_eq!(talaria_redact::redact_output("db_password: hunter2"), "db_password: ***");
+/// let line = r#"password = "hunter2""#;
+/// assert_eq!(talaria_redact::redact_output(line), line);
+/// ```
+pub fn redact_output(text: &str) -> Cow<'_, str> {
+    settle(text, Mode::Output)
 }
 
 /// Whether [`redact`] would change the text. Stops at the first secret.

@@ -6,7 +6,7 @@
 
 use crate::{
     mask,
-    scan::{Hit, With},
+    scan::{Hit, Mode, With},
     shape,
 };
 use std::ops::Range;
@@ -17,6 +17,8 @@ pub(crate) const ANCHORS: &[&str] = &[
     "passwd",
     "passphrase",
     "pwd",
+    "_pass",
+    "pass=",
     "secret",
     "token",
     "credential",
@@ -50,32 +52,66 @@ const ABOUT: &[&str] = &[
     "file", "path", "dir", "url", "uri", "name", "id", "type", "limit", "count", "ttl", "expiry", "expires",
     "at", "len", "length", "size", "timeout", "method", "mode", "enabled", "required", "endpoint", "host",
     "port", "header", "prefix", "format", "version", "budget", "usage", "field", "env", "var", "policy",
-    "age", "in",
+    "age", "in", "sock", "socket",
 ];
 
 /// Longest name that is looked at, on either side of the word.
 const NAME_REACH: usize = 50;
 
 /// The secret value assigned to the name around this word, if it is a name and has one.
-pub(crate) fn assigned(text: &str, word: Range<usize>) -> Option<Hit> {
+pub(crate) fn assigned(text: &str, mode: Mode, word: Range<usize>) -> Option<Hit> {
     let bytes = text.as_bytes();
-    let name = name_around(bytes, &word)?;
-    let place = Place::after(bytes, &name)?;
-    let name = &text[name];
-    if !is_secret(name) {
+    let around = name_around(bytes, &word)?;
+    let place = Place::after(bytes, &around)?;
+    let name = &text[around.clone()];
+    let short = place.link != Link::Colon && name.eq_ignore_ascii_case("pass");
+    if !(short || is_secret(name)) {
         return None;
     }
     let range = value_at(text, &place)?;
     let value = &text[range.clone()];
     let plain_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    if mask::is_mask(value) || (plain_number && !may_be_number(name)) {
+    if is_folder(name, value) || mask::is_mask(value) || (plain_number && !may_be_number(name)) {
         return None;
     }
     let bare = place.quote.is_none();
     if (bare && is_reference(text, name, &range, &place)) || shape::is_code(value) {
         return None;
     }
+    if mode == Mode::Output && is_program(bytes, &around, &place, value) {
+        return None;
+    }
     Some(Hit::new(range, With::Mask))
+}
+
+/// The working folder of a shell, which has the name of a password.
+fn is_folder(name: &str, value: &str) -> bool {
+    let shell = name == "PWD" || name == "OLDPWD";
+    shell || (value.starts_with(['/', '~']) && name.to_ascii_lowercase().ends_with("pwd"))
+}
+
+/// Whether the assignment may as well be one of a program as one of a configuration: blanks around the
+/// `=`, a quoted value of a small name, a type or a variable behind the `:`, a sentence in the quotes.
+fn is_program(bytes: &[u8], name: &Range<usize>, place: &Place, value: &str) -> bool {
+    let shouted = !bytes[name.clone()].iter().any(u8::is_ascii_lowercase);
+    let tight =
+        bytes.get(name.end) == Some(&b'=') && bytes.get(name.end + 1).is_none_or(|&byte| byte != b' ');
+    match (place.link, place.quote) {
+        (Link::Flag, _) => false,
+        (Link::Equals, Some(_)) => !(tight && shouted),
+        (Link::Equals, None) => !tight,
+        (Link::Colon, Some((b'"', _))) => {
+            let words = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b' ' | b'-' | b'.');
+            !(place.name_quoted || place.line_start) || value.contains(' ') || value.bytes().all(words)
+        }
+        (Link::Colon, Some(_)) => !place.line_start || place.name_quoted || value.contains(' '),
+        (Link::Colon, None) => {
+            shape::is_identifier(value)
+                && value
+                    .bytes()
+                    .any(|byte| byte == b'_' || byte.is_ascii_uppercase())
+        }
+    }
 }
 
 fn is_name(byte: u8) -> bool {
@@ -169,7 +205,9 @@ fn before_is_indent(bytes: &[u8], at: usize) -> bool {
         return false;
     }
     let lead = bytes[line..at].trim_ascii();
-    lead.is_empty() || lead == b"-" || lead == b"export" || lead == b"+"
+    // `file:12:` and `12|` are put before a line by what lists it.
+    let listed = lead.ends_with(b":") || lead.ends_with(b"|");
+    (listed && !lead.contains(&b' ')) || lead.is_empty() || lead == b"-" || lead == b"export" || lead == b"+"
 }
 
 fn value_at(text: &str, place: &Place) -> Option<Range<usize>> {
@@ -290,12 +328,20 @@ fn word_is_secret(before: &str, word: &str, name: &str) -> bool {
         "signing",
         "encryption",
     ];
+    const BEFORE_PASS: &[&str] = &[
+        "db", "database", "user", "smtp", "imap", "mail", "email", "mysql", "pg", "postgres", "redis",
+        "mongo", "ftp", "ssh", "sudo", "admin", "root", "http", "proxy", "auth", "login", "ldap", "basic",
+        "store",
+    ];
     let is = |known: &&str| known.eq_ignore_ascii_case(word);
     let shouted = !name.bytes().any(|byte| byte.is_ascii_lowercase());
     ALONE.iter().any(is)
         || (word.eq_ignore_ascii_case("key")
             && BEFORE_KEY.iter().any(|known| known.eq_ignore_ascii_case(before)))
         || (word.eq_ignore_ascii_case("material") && before.eq_ignore_ascii_case("key"))
+        || (word.eq_ignore_ascii_case("pass")
+            && !before.is_empty()
+            && (shouted || BEFORE_PASS.iter().any(|known| known.eq_ignore_ascii_case(before))))
         || (word.eq_ignore_ascii_case("auth") && (shouted || name == "_auth"))
 }
 

@@ -5,7 +5,7 @@
 //! general regular expression: an automaton over all literals (prefixes, secret words, marks) runs at
 //! memory speed, and only its hits are looked at, by hand-written rules that read a few bytes around.
 
-use crate::{blocks, headers, names, urls, vendors::VENDORS};
+use crate::{blocks, commands, headers, names, urls, vendors::VENDORS};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use std::{ops::ControlFlow, ops::Range, sync::OnceLock};
 
@@ -14,6 +14,8 @@ use std::{ops::ControlFlow, ops::Range, sync::OnceLock};
 pub(crate) enum Mode {
     /// Everything that is known to be secret by its shape or by its name.
     Everything,
+    /// As everything, but what may as well be code stays: for output of which it is not known what it is.
+    Output,
     /// What is secret by its own shape; names and values of code stay readable.
     Code,
 }
@@ -56,6 +58,8 @@ enum Mark {
     Pem,
     Jwt,
     AzureSecret,
+    Login,
+    Password,
 }
 
 struct Literals {
@@ -86,6 +90,10 @@ fn build() -> Option<Literals> {
         ("-----BEGIN ", Mark::Pem),
         ("eyJ", Mark::Jwt),
         ("Q~", Mark::AzureSecret),
+        (" -u ", Mark::Login),
+        ("-user ", Mark::Login),
+        ("-user=", Mark::Login),
+        (" -p", Mark::Password),
     ];
     for (literal, mark) in others {
         patterns.push(literal);
@@ -124,6 +132,10 @@ pub(crate) fn scan(text: &str, mode: Mode, mut sink: impl FnMut(Hit) -> ControlF
             // behind the whole literal, when nothing came of it and a shorter one may start there.
             from = found.end();
             let mark = literals.marks[found.pattern().as_usize()];
+            if matches!(mark, Mark::Login | Mark::Password) {
+                // These literals are so short that a longer one may begin inside of them.
+                from = found.start() + 1;
+            }
             let Some(hit) = at(text, mode, mark, found.range()) else {
                 continue;
             };
@@ -155,17 +167,21 @@ fn at(text: &str, mode: Mode, mark: Mark, literal: Range<usize>) -> Option<Hit> 
             vendor(text, index, literal.clone()).or_else(|| word_inside(text, mode, index, literal))
         }
         Mark::Word if mode == Mode::Code => headers::key_header(text, literal),
-        Mark::Word => headers::key_header(text, literal.clone()).or_else(|| names::assigned(text, literal)),
+        Mark::Word => {
+            headers::key_header(text, literal.clone()).or_else(|| names::assigned(text, mode, literal))
+        }
         Mark::Authorization => headers::authorization(text, mode, literal),
         Mark::Bearer => headers::bearer(text, literal.end),
         Mark::Aws => blocks::aws_secret(text, literal.end).or_else(|| {
-            (mode == Mode::Everything)
-                .then(|| names::assigned(text, literal))
+            (mode != Mode::Code)
+                .then(|| names::assigned(text, mode, literal))
                 .flatten()
         }),
         Mark::Url => urls::userinfo(text, literal),
         Mark::Pem => blocks::private_key(text, literal),
         Mark::Jwt => blocks::json_web_token(text, literal.start),
+        Mark::Login => commands::login(text, literal),
+        Mark::Password => commands::password(text, literal),
         Mark::AzureSecret => blocks::azure_secret(text, literal.start),
     }
 }
@@ -210,8 +226,8 @@ fn vendor(text: &str, index: usize, literal: Range<usize>) -> Option<Hit> {
 
 /// Prefixes that hold a secret word (`AccountKey=`) hide it from the automaton; ask for the name too.
 fn word_inside(text: &str, mode: Mode, index: usize, literal: Range<usize>) -> Option<Hit> {
-    let named = VENDORS[index].prefix.ends_with('=') && mode == Mode::Everything;
+    let named = VENDORS[index].prefix.ends_with('=') && mode != Mode::Code;
     named
-        .then(|| names::assigned(text, literal.start..literal.end - 1))
+        .then(|| names::assigned(text, mode, literal.start..literal.end - 1))
         .flatten()
 }

@@ -191,6 +191,56 @@ fn each_family_masks_its_value_and_nothing_around_it() {
     }
 }
 
+/// What is masked in output of every kind: `(text, masked)`.
+const OUTPUT: &[(&str, &str)] = &[
+    ("password: hunter2", "password: ***"),
+    (
+        "db:\n  api_key: local-word\n  n: 1",
+        "db:\n  api_key: ***\n  n: 1",
+    ),
+    ("a.yaml:3:  password: hunter2", "a.yaml:3:  password: ***"),
+    ("password=x", "password=***"),
+    ("DB_PASS=x", "DB_PASS=***"),
+    ("smtp_pass=hunter2 and more", "smtp_pass=*** and more"),
+    ("export API_TOKEN='a b c'", "export API_TOKEN='***'"),
+    ("curl -u bob:hunter2 https://h/x", "curl -u bob:*** https://h/x"),
+    (
+        "curl -s --user 'bob:hunter2' https://h/x",
+        "curl -s --user 'bob:***' https://h/x",
+    ),
+    ("mysql -u root -phunter2 shop", "mysql -u root -p*** shop"),
+    (
+        "mysqldump --password=hunter2 shop",
+        "mysqldump --password=*** shop",
+    ),
+    ("sshpass -p hunter2 ssh h", "sshpass -p *** ssh h"),
+    (
+        "it said {\"api_key\": \"abc123\", \"n\": 1} and left",
+        "it said {\"api_key\": \"***\", \"n\": 1} and left",
+    ),
+];
+
+#[test]
+fn a_password_in_plain_output_is_masked_whatever_printed_it() {
+    for &(text, masked) in OUTPUT {
+        assert_eq!(redact_output(text), masked, "redact_output of {text}");
+        assert_eq!(redact(text), masked, "redact of {text}");
+    }
+}
+
+#[test]
+fn code_in_output_stays_as_it_is() {
+    for text in [
+        "password = \"hunter2\"",
+        "    token: SecretStr",
+        "    token: accessToken",
+        "client = Client(api_key=key, password=\"hunter2\")",
+        "{\"password\": \"Enter your password\", \"token\": \"string\"}",
+    ] {
+        assert_eq!(redact_output(text), text);
+    }
+}
+
 /// Text that resembles secrets and holds none.
 const INNOCENT: &[&str] = &[
     r#"api_key = os.environ.get("API_KEY")"#,
@@ -226,6 +276,12 @@ const INNOCENT: &[&str] = &[
     "{\"password\": {\"type\": \"string\"}}",
     "TOKEN_FILE=/run/secrets/token",
     "<input type=password name=password>",
+    "PWD=/home/bob/work/project-0123456789\nOLDPWD=/home/bob",
+    "SSH_AUTH_SOCK=/tmp/ssh-XXXXabcd1234/agent.99",
+    "PASS: test_login\n--- PASS: TestLogin (0.00s)\n2 pass: 12",
+    "docker run -u 1000:1000 -p8080:80 curlimages/curl",
+    "first_pass: fast",
+    "mysql -p shop",
 ];
 
 #[test]
@@ -241,6 +297,7 @@ fn code_hashes_and_prose_stay_as_they_are() {
             "{text} became {}",
             redact_code(text)
         );
+        assert_eq!(redact_output(text), *text);
         assert!(!finds(text), "{text}");
     }
 }
@@ -296,6 +353,11 @@ fn piece() -> impl Strategy<Value = String> {
             "&",
             "+49",
             "8Q~",
+            "curl",
+            " -u ",
+            "mysql",
+            " -p",
+            "pass=",
             "ключ",
             "密码",
             ",",
@@ -322,6 +384,8 @@ proptest! {
         prop_assert!(!finds(&once));
         let once = redact_code(&text).into_owned();
         prop_assert_eq!(redact_code(&once), once.as_str());
+        let once = redact_output(&text).into_owned();
+        prop_assert_eq!(redact_output(&once), once.as_str());
     }
 
     #[test]

@@ -194,6 +194,14 @@ fn store_error(error: &talaria_store::StoreError) -> TurnError {
         .source()
         .map(|source| format!(": {source}"))
         .unwrap_or_default();
+    if let talaria_store::StoreError::UnknownSession { name } = error {
+        return TurnError {
+            kind: ErrorKind::Internal,
+            message: format!("session {name} was deleted while its turn ran"),
+            status: None,
+            hint: Some("this turn is not stored; start a new session to go on".to_owned()),
+        };
+    }
     TurnError {
         kind: ErrorKind::Internal,
         message: format!("{error}{cause}"),

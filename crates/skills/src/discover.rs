@@ -51,9 +51,17 @@ pub(crate) fn find(root: &Path, kind: Kind, known: &Found) -> Option<Found> {
     if is_as_it_was(root, known) {
         return None;
     }
-    let mut found = Found::default();
-    let mut files = Vec::new();
-    walk(root, "", 0, &mut found, &mut files);
+    let found = Found::default();
+    let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let mut walked = Walked {
+        real,
+        found,
+        files: Vec::new(),
+    };
+    walked.folder(root, "", 0);
+    let Walked {
+        mut found, mut files, ..
+    } = walked;
     files.sort();
     let known: HashMap<&Path, _> = known.skills.iter().map(|row| (row.0.as_path(), row)).collect();
     let read = |(file, category): &(PathBuf, String)| {
@@ -103,35 +111,54 @@ fn in_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> V
     })
 }
 
-fn walk(folder: &Path, category: &str, depth: usize, found: &mut Found, files: &mut Vec<(PathBuf, String)>) {
-    // The stamp is taken before the folder is read: what comes in between is seen next time.
-    let Some(stamp) = Stamp::of(folder) else { return };
-    let Ok(listed) = fs::read_dir(folder) else { return };
-    found.folders.push((folder.to_owned(), stamp));
-    for item in listed.flatten() {
-        let name = item.file_name();
-        let name = name.to_string_lossy();
-        let is_folder = match item.file_type() {
-            Ok(kind) if kind.is_symlink() => item.path().is_dir(),
-            Ok(kind) => kind.is_dir(),
-            Err(_) => false,
-        };
-        if name.starts_with('.') || !is_folder {
-            continue;
-        }
-        let inner = item.path();
-        let file = inner.join("SKILL.md");
-        if file.is_file() {
-            let category = if category.is_empty() { "general" } else { category };
-            files.push((file, category.to_owned()));
-        } else if depth < DEEPEST {
-            let below = if category.is_empty() {
-                name.into_owned()
+/// A root on the way through its folders.
+struct Walked {
+    /// The root without links.
+    real: PathBuf,
+    found: Found,
+    files: Vec<(PathBuf, String)>,
+}
+
+impl Walked {
+    fn folder(&mut self, folder: &Path, category: &str, depth: usize) {
+        // The stamp is taken before the folder is read: what comes in between is seen next time.
+        let Some(stamp) = Stamp::of(folder) else { return };
+        let Ok(listed) = fs::read_dir(folder) else { return };
+        self.found.folders.push((folder.to_owned(), stamp));
+        for item in listed.flatten() {
+            let name = item.file_name();
+            let name = name.to_string_lossy();
+            let Ok(kind) = item.file_type() else { continue };
+            let is_folder = if kind.is_symlink() {
+                item.path().is_dir()
             } else {
-                format!("{category}/{name}")
+                kind.is_dir()
             };
-            walk(&inner, &below, depth + 1, found, files);
+            if name.starts_with('.') || !is_folder {
+                continue;
+            }
+            let inner = item.path();
+            let file = inner.join("SKILL.md");
+            if file.is_file() {
+                let category = if category.is_empty() { "general" } else { category };
+                self.files.push((file, category.to_owned()));
+            } else if depth < DEEPEST && !(kind.is_symlink() && self.leads_out(&inner)) {
+                let below = if category.is_empty() {
+                    name.into_owned()
+                } else {
+                    format!("{category}/{name}")
+                };
+                self.folder(&inner, &below, depth + 1);
+            }
         }
+    }
+
+    /// Whether a link is to a place outside of the root, where there may be a whole disk. A link to the
+    /// folder of a skill is fine, wherever that is; one to a folder of folders is not followed.
+    fn leads_out(&self, link: &Path) -> bool {
+        link.canonicalize().map_or(true, |target| {
+            !target.starts_with(&self.real) || self.real.starts_with(&target)
+        })
     }
 }
 
@@ -144,7 +171,7 @@ fn beginning(file: &Path) -> Option<String> {
 }
 
 /// The first line of a cache; another shape has another number.
-const SHAPE: &str = "talaria skills 1";
+const SHAPE: &str = "talaria skills 2";
 
 /// What is known of all roots, as the cache's text.
 pub(crate) fn to_cache(roots: &[(PathBuf, Found)]) -> String {

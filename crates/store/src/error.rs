@@ -64,6 +64,12 @@ pub enum StoreError {
         /// Why.
         why: &'static str,
     },
+    /// A turn of the session runs.
+    #[error("another process ({holder}) runs a turn of this session")]
+    SessionBusy {
+        /// Who runs it.
+        holder: String,
+    },
     /// The session was compressed by somebody else meanwhile.
     #[error("session {session} was compressed already and goes on as {tip}")]
     AlreadyCompressed {

@@ -270,7 +270,7 @@ impl Executor {
     /// The result of a call that did not run.
     fn error_result(&self, call: &ToolCall, name: &str, error: &str) -> ToolResult {
         let mask = self.session.mask();
-        let error = mask.text(error, Mode::Code);
+        let error = mask.text(error, Mode::Output);
         ToolResult {
             call_id: call.id.clone(),
             name: name.to_owned(),

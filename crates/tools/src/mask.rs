@@ -1,8 +1,8 @@
 //! Masks secrets in what tools give back, before it is stored or sent.
 //!
 //! What a tool was asked to write is never touched: a masked secret in a file is
-//! a destroyed secret. Files and the output of commands keep the names and values
-//! of code readable; what prints the environment is masked by names as well.
+//! a destroyed secret. Files of source code keep their names and values readable; other files and
+//! output are masked by names as well, and what prints the environment whatever it looks like.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use regex::Regex;
 use serde_json::Value;
-use talaria_redact::{KnownSecrets, redact, redact_code};
+use talaria_redact::{KnownSecrets, redact, redact_code, redact_output};
 use talaria_types::{Content, Part};
 
 use crate::ToolOutput;
@@ -20,7 +20,9 @@ use crate::ToolOutput;
 pub(crate) enum Mode {
     /// What is secret by its own shape; code stays readable.
     Code,
-    /// What is secret by its name too.
+    /// What is secret by its name too, unless it may as well be code.
+    Output,
+    /// What is secret by its name, whatever it looks like.
     Everything,
 }
 
@@ -43,6 +45,14 @@ const SECRET_FILES: &[&str] = &[
     "secrets.yaml",
 ];
 
+/// Endings of files of source code, where a value behind a name is part of the program.
+const SOURCE: &[&str] = &[
+    "rs", "py", "pyi", "js", "jsx", "mjs", "cjs", "ts", "tsx", "vue", "svelte", "go", "java", "kt", "kts",
+    "scala", "c", "h", "cc", "cpp", "cxx", "hh", "hpp", "cs", "m", "mm", "swift", "rb", "php", "pl", "pm",
+    "lua", "r", "jl", "ex", "exs", "erl", "hs", "ml", "clj", "dart", "zig", "nim", "html", "css", "scss",
+    "sql", "md", "rst", "diff", "patch",
+];
+
 /// Commands whose output is variables and their values.
 static ENVIRONMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let command = "env|printenv|set|export|declare|docker[ \\t]+inspect";
@@ -63,11 +73,13 @@ impl Mask {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let shaped = |text: &str| match mode {
             Mode::Code => redact_code(text).into_owned(),
+            Mode::Output => redact_output(text).into_owned(),
             Mode::Everything => redact(text).into_owned(),
         };
         match (known.mask(text), mode) {
             (Cow::Owned(text), _) => shaped(&text).into(),
             (Cow::Borrowed(text), Mode::Code) => redact_code(text),
+            (Cow::Borrowed(text), Mode::Output) => redact_output(text),
             (Cow::Borrowed(text), Mode::Everything) => redact(text),
         }
     }
@@ -80,8 +92,17 @@ impl Mask {
             .unwrap_or_default();
         let secret =
             SECRET_FILES.contains(&name.as_str()) || name.starts_with(".env.") || name.ends_with(".env");
-        self.text(content, if secret { Mode::Everything } else { Mode::Code })
-            .into_owned()
+        let extension = path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_lowercase();
+        let mode = match secret {
+            true => Mode::Everything,
+            false if SOURCE.contains(&extension.as_str()) => Mode::Code,
+            false => Mode::Output,
+        };
+        self.text(content, mode).into_owned()
     }
 
     /// The lines of the file at `path`: as many as before, so that their numbers stay
@@ -120,7 +141,11 @@ impl Mask {
         let command = args["command"].as_str().unwrap_or_default();
         let environment =
             !command.is_empty() && ENVIRONMENT.as_ref().is_some_and(|words| words.is_match(command));
-        let mode = if environment { Mode::Everything } else { Mode::Code };
+        let mode = if environment {
+            Mode::Everything
+        } else {
+            Mode::Output
+        };
         match &mut output.content {
             Content::Text(text) => *text = self.result(text, mode),
             Content::Parts(parts) => {
@@ -166,11 +191,35 @@ impl Mask {
             Value::Array(items) => items
                 .iter_mut()
                 .fold(false, |changed, item| self.leaves(item, mode) | changed),
-            Value::Object(map) => map
-                .values_mut()
-                .fold(false, |changed, item| self.leaves(item, mode) | changed),
+            Value::Object(map) => map.iter_mut().fold(false, |changed, (name, item)| {
+                self.leaves(item, mode) | hide_named(name, item, mode) | changed
+            }),
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
+    }
+}
+
+/// Masks a string that is secret by the name it has in its object.
+fn hide_named(name: &str, value: &mut Value, mode: Mode) -> bool {
+    let Value::String(leaf) = value else { return false };
+    let plain = !leaf.is_empty() && !leaf.contains(['"', '\\', '\n']);
+    let (true, false) = (plain, mode == Mode::Code) else {
+        return false;
+    };
+    let pair = format!("\"{name}\": \"{leaf}\"");
+    let masked = match mode {
+        Mode::Everything => redact(&pair),
+        Mode::Output | Mode::Code => redact_output(&pair),
+    };
+    let bare = masked
+        .strip_prefix(&format!("\"{name}\": \""))
+        .and_then(|rest| rest.strip_suffix('"'));
+    match bare {
+        Some(bare) if bare != leaf => {
+            *leaf = bare.to_owned();
+            true
+        }
+        Some(_) | None => false,
     }
 }
 
@@ -211,12 +260,43 @@ mod tests {
     #[test]
     fn code_stays_readable_unless_the_environment_is_printed() {
         let mask = Mask::default();
-        let code = json!({"output": "DB_PASSWORD=hunter2hunter2"}).to_string();
-        assert_eq!(output(&mask, &code, "cat notes.txt"), code);
+        let code = json!({"output": "db_password = \"hunter2hunter2\""}).to_string();
+        assert_eq!(output(&mask, &code, "cat notes.py"), code);
         for command in ["env | sort", "printenv", "cd x && export -p", "cat .env"] {
             assert!(!output(&mask, &code, command).contains("hunter2"), "{command}");
         }
         assert_eq!(output(&mask, &code, "cat environment.md"), code);
+    }
+
+    #[test]
+    fn a_password_that_one_tool_masks_is_masked_by_every_other() {
+        let mask = Mask::default();
+        for text in [
+            "password=hunter2",
+            "password: hunter2",
+            "DB_PASS=hunter2",
+            "curl -u bob:hunter2 h",
+        ] {
+            let result = json!({ "output": text }).to_string();
+            assert!(
+                !output(&mask, &result, "cat notes.txt").contains("hunter2"),
+                "{text}"
+            );
+            assert!(!output(&mask, text, "").contains("hunter2"), "{text}");
+            assert!(
+                !mask.file(Path::new("a.yaml"), text).contains("hunter2"),
+                "{text}"
+            );
+        }
+        let named = json!({"api_key": "abc123", "token": "string", "n": 1}).to_string();
+        assert_eq!(
+            output(&mask, &named, ""),
+            json!({"api_key": "***", "token": "string", "n": 1}).to_string()
+        );
+        assert_eq!(
+            mask.file(Path::new("a.py"), "password=hunter2"),
+            "password=hunter2"
+        );
     }
 
     #[test]

@@ -137,3 +137,27 @@ fn a_section_is_not_overwritten_by_a_single_value() {
     set(&home, "toolsets", "file").unwrap();
     set(&home, "quite.another", "7").unwrap();
 }
+
+#[test]
+fn settings_made_at_the_same_time_are_all_kept() {
+    let (_folder, home) = home("");
+    let home = &home;
+    std::thread::scope(|scope| {
+        for number in 0..12 {
+            scope.spawn(move || {
+                set(home, &format!("foo.val{number}"), "1").unwrap();
+                set(home, &format!("SOME_KEY_{number}"), "x").unwrap();
+            });
+        }
+    });
+    let (config, env) = (
+        fs::read_to_string(home.config_file()).unwrap(),
+        fs::read_to_string(home.env_file()).unwrap(),
+    );
+    for number in 0..12 {
+        assert!(config.contains(&format!("val{number}: 1")), "{config}");
+        assert!(env.contains(&format!("SOME_KEY_{number}=")), "{env}");
+    }
+    unset(home, "foo.val3").unwrap();
+    assert!(!fs::read_to_string(home.config_file()).unwrap().contains("val3:"));
+}

@@ -33,9 +33,9 @@ fn a_broken_cache_costs_nothing_but_time() {
     let whole = rig.library.block(&|_| true, false);
     let cache = rig.home.path().join("cache/skills-index.tsv");
     for broken in [
-        "talaria skills 1\nS\tx",
+        "talaria skills 2\nS\tx",
         "",
-        "talaria skills 1\nR\t/\nS\t1\t1\t/x/SKILL.md\ta",
+        "talaria skills 2\nR\t/\nS\t1\t1\t/x/SKILL.md\ta",
     ] {
         std::fs::write(&cache, broken).unwrap();
         assert_eq!(library(rig.home.path()).block(&|_| true, false), whole);
@@ -157,4 +157,27 @@ fn a_skill_is_called_by_its_name_as_a_command() {
         "Web Research_v2"
     );
     assert!(rig.library.by_slug("help").is_none());
+}
+
+#[test]
+fn a_link_out_of_the_root_is_not_walked_and_one_to_a_skill_is() {
+    let rig = Rig::new();
+    rig.skill("notes", &text("notes", "Keep notes", "# Notes"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    for name in ["inside", "direct"] {
+        let folder = elsewhere.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("SKILL.md"), text(name, "Lies outside", "x")).unwrap();
+    }
+    let skills = rig.home.path().join("skills");
+    std::os::unix::fs::symlink(elsewhere.path(), skills.join("all")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path().join("direct"), skills.join("linked")).unwrap();
+    std::os::unix::fs::symlink("..", skills.join("above")).unwrap();
+    let block = rig.library.block(&|_| true, false);
+    assert!(
+        block.contains("notes: Keep notes") && block.contains("direct: Lies outside"),
+        "{block}"
+    );
+    assert!(!block.contains("inside"), "{block}");
+    assert_eq!(block.matches("notes: Keep notes").count(), 1, "{block}");
 }

@@ -8,8 +8,8 @@ use rusqlite::{Connection, ToSql, params};
 use serde_json::Value;
 use talaria_types::{Message, MessageId, Reasoning, SessionId, Timestamp};
 
-use super::{calls, content, journal, row, sessions};
-use crate::Result;
+use super::{calls, content, journal, lineage, row, sessions};
+use crate::{Result, StoreError};
 
 /// Seconds between the rows that one transaction copies, so that their times keep their order.
 const TICK: f64 = 1e-6;
@@ -64,7 +64,9 @@ pub(crate) fn append(
 ) -> Result<Vec<MessageId>> {
     let mut ids = Vec::with_capacity(rows.len());
     for together in rows.chunks(TOGETHER) {
-        ids.extend(insert(connection, session, together, at)?);
+        ids.extend(
+            insert(connection, session, together, at).map_err(|error| gone(connection, session, error))?,
+        );
     }
     for (row, id) in rows.iter().zip(&ids) {
         insert_beside(connection, session, *id, row)?;
@@ -84,6 +86,14 @@ pub(crate) fn append(
         Err(sessions::unknown(session))
     } else {
         Ok(ids)
+    }
+}
+
+/// Why rows were refused: most likely their session was erased meanwhile.
+fn gone(connection: &Connection, session: &SessionId, error: StoreError) -> StoreError {
+    match lineage::exists(connection, session.as_str()) {
+        Ok(false) => sessions::unknown(session),
+        Ok(true) | Err(_) => error,
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, params};
 use talaria_types::{SessionId, Timestamp};
 
-use super::{lineage, row, sessions};
-use crate::Result;
+use super::{journal, lineage, row, sessions};
+use crate::{Result, StoreError};
 
 /// What erasing leaves to be done outside of the database.
 #[derive(Debug, Default)]
@@ -21,6 +21,10 @@ pub(crate) struct Erased {
 pub(crate) fn delete(connection: &Connection, id: &SessionId) -> Result<Erased> {
     if !lineage::exists(connection, id.as_str())? {
         return Err(sessions::unknown(id));
+    }
+    // Its turn would have nowhere to store what it does.
+    if let Some(holder) = journal::turn_of(connection, id)? {
+        return Err(StoreError::SessionBusy { holder });
     }
     let mut erased = Erased::default();
     delete_all(connection, id, &mut erased)?;
@@ -123,7 +127,9 @@ pub(crate) fn prune(connection: &Connection, before: Timestamp, source: Option<&
     let ended = ended.collect::<rusqlite::Result<Vec<_>>>()?;
     let mut old = Vec::new();
     for id in ended {
-        if is_over(connection, &lineage::tip(connection, &id)?, before)? {
+        // An old session in which a turn runs is in use, though nothing of it may be stored yet.
+        let over = is_over(connection, &lineage::tip(connection, &id)?, before)?;
+        if over && journal::turn_of(connection, &id)?.is_none() {
             old.push(id);
         }
     }

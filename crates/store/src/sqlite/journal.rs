@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use talaria_types::{Effect, Message, MessageId, SessionId, Timestamp, TurnId};
 
-use super::row;
+use super::{lineage, row};
 use crate::{CallJournal, CallState, LeaseOutcome, RecordRow, Result, TurnRecord, images, process};
 
 /// Writes how far a call has come; a later state replaces an earlier one, never the other way round.
@@ -169,6 +169,23 @@ pub(crate) fn turns(connection: &Connection, session: &SessionId) -> Result<Vec<
         found.get::<_, String>(0).map(TurnId::new)
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Who, alive, runs a turn of the lineage that the session belongs to.
+pub(crate) fn turn_of(connection: &Connection, session: &SessionId) -> Result<Option<String>> {
+    let tip = lineage::tip(connection, session)?;
+    let mut sessions = lineage::ancestors(connection, &tip)?;
+    sessions.extend(lineage::ancestors(connection, session)?);
+    let mut statement = connection.prepare_cached("SELECT holder FROM turn_leases WHERE session_id = ?1")?;
+    for session in sessions {
+        let holder: Option<String> = statement
+            .query_row([session.as_str()], |found| found.get(0))
+            .optional()?;
+        if let Some(holder) = holder.filter(|holder| process::is_alive(holder)) {
+            return Ok(Some(process::describe(&holder)));
+        }
+    }
+    Ok(None)
 }
 
 /// Takes the lease on a session's turns, from nobody, from itself, or from a process that is dead.

@@ -9,6 +9,7 @@ use talaria_types::{SessionId, Timestamp, Usage};
 use super::append::{self, Copied};
 use super::messages;
 use super::{lineage, row, titles};
+use crate::mask::place_of;
 use crate::{ListFilter, NewSession, Result, SessionRow, SessionTotals, StoreError, StoreStats, UsageRow};
 
 /// Adds a session; of one that is there, only empty fields are filled.
@@ -40,7 +41,7 @@ pub(crate) fn create(connection: &Connection, new: &NewSession) -> Result<()> {
             new.cwd,
             new.started_at.0,
             filled(provider),
-            filled(base_url),
+            filled(&place_of(base_url)),
             filled(mode),
         ])?;
     match &new.title {
@@ -169,7 +170,7 @@ pub(crate) fn add_usage(
             id.as_str(),
             usage.model,
             provider,
-            base_url,
+            place_of(base_url),
             mode,
             if main { "" } else { usage.task.as_str() },
             row::to_column(usage.calls),
@@ -228,7 +229,7 @@ fn add_to_session(connection: &Connection, id: &SessionId, usage: &UsageRow) -> 
             usage.cost_usd,
             usage.model,
             provider,
-            base_url,
+            place_of(base_url),
             mode,
             id.as_str(),
         ])?;

@@ -4,7 +4,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use rstest::rstest;
-use talaria_store::{SearchQuery, SessionStore, SqliteStore, StoreError, care};
+use talaria_store::{ListFilter, SearchQuery, SessionStore, SqliteStore, StoreError, care};
 use talaria_types::{Message, SessionId};
 
 use crate::common::{Home, texts};
@@ -148,6 +148,42 @@ fn a_truncated_file_gives_back_what_is_in_it(#[values(3, 5, 8)] tenths: u64) {
     assert!(care::check(&path).unwrap().sound);
     let store = SqliteStore::open(&path, folder.path()).unwrap();
     assert!(!texts(&store.live(&SessionId::new("one")).unwrap()).is_empty());
+}
+
+#[rstest]
+fn a_file_with_damage_on_every_page_gives_back_what_can_be_read(#[values(1_333, 5_003)] step: usize) {
+    let (folder, path) = filled();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8192..]
+        .iter_mut()
+        .step_by(step)
+        .for_each(|byte| *byte ^= 0xff);
+    std::fs::write(&path, bytes).unwrap();
+    let report = care::repair(&path).unwrap();
+    assert!(report.kept.is_some() && report.messages > 0, "{report:?}");
+    assert!(care::check(&path).unwrap().sound);
+    let store = SqliteStore::open(&path, folder.path()).unwrap();
+    assert!(!store.list(&ListFilter::default()).unwrap().is_empty());
+}
+
+#[test]
+fn a_file_with_damage_five_times_a_page_is_renewed_and_kept() {
+    let (folder, path) = filled();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8192..]
+        .iter_mut()
+        .step_by(777)
+        .for_each(|byte| *byte ^= 0xff);
+    std::fs::write(&path, bytes).unwrap();
+    let report = care::repair(&path).unwrap();
+    assert!(report.kept.is_some_and(|kept| kept.exists()));
+    assert!(
+        report.done.iter().any(|done| done.contains("backup")),
+        "{:?}",
+        report.done
+    );
+    assert!(care::check(&path).unwrap().sound);
+    SqliteStore::open(&path, folder.path()).unwrap();
 }
 
 #[test]

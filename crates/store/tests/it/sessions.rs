@@ -395,3 +395,52 @@ proptest! {
         })?;
     }
 }
+
+#[test]
+fn a_session_in_which_a_turn_runs_is_not_erased() {
+    let home = Home::new();
+    let session = home.session("a");
+    home.say(&session, &[Message::user("hello")]);
+    let own = holder();
+    home.store.acquire_lease(&session, &own, at(0.0)).unwrap();
+    let refused = home.store.delete(&session);
+    assert!(
+        matches!(&refused, Err(StoreError::SessionBusy { holder }) if holder.starts_with("process ")),
+        "{refused:?}"
+    );
+    home.store.end_session(&session, "done", at(1.0)).unwrap();
+    assert_eq!(home.store.prune(at(1e12), None).unwrap(), 0);
+    home.store.release_lease(&session, &own).unwrap();
+    home.store.delete(&session).unwrap();
+    let late = home
+        .store
+        .append(&session, &[Arc::new(Message::user("late"))], at(2.0));
+    assert!(matches!(late, Err(StoreError::UnknownSession { .. })), "{late:?}");
+}
+
+#[test]
+fn the_address_that_is_billed_holds_no_credentials() {
+    let home = Home::new();
+    let mut new = new("a");
+    let url = "http://bob:hunter2@host:80/v1?api-key=K1234";
+    new.billing = ("p".to_owned(), url.to_owned(), String::new());
+    home.store.create_session(&new).unwrap();
+    let usage = UsageRow {
+        model: "m".to_owned(),
+        billing: ("p".to_owned(), url.to_owned(), String::new()),
+        task: String::new(),
+        usage: Usage::default(),
+        calls: 1,
+        cost_usd: None,
+    };
+    home.store.add_usage(&new.id, &usage, at(0.0)).unwrap();
+    for table in ["sessions", "session_model_usage"] {
+        let kept: String = home
+            .sql()
+            .query_row(&format!("SELECT billing_base_url FROM {table}"), [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(kept, "http://host:80/v1", "{table}");
+    }
+}

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use serde_json::json;
-use talaria_store::SessionStore;
-use talaria_types::Timestamp;
+use talaria_store::{SessionStore, StoreError};
+use talaria_types::{ErrorKind, Timestamp};
 
 use super::{confirmed, find};
 use crate::exit::{DONE, FAILED, Outcome};
@@ -37,7 +37,14 @@ impl Delete {
             output::note("nothing was erased");
             return Ok(FAILED);
         }
-        store.delete(&id)?;
+        match store.delete(&id) {
+            Err(error @ StoreError::SessionBusy { .. }) if self.json => {
+                let told = json!({"kind": ErrorKind::SessionBusy, "message": error.to_string()});
+                output::json(&json!({"deleted": [], "error": told}));
+                return Err(error.into());
+            }
+            done => done?,
+        }
         if self.json {
             output::json(&json!({"deleted": [id]}));
         } else {

@@ -37,11 +37,18 @@ pub fn repair(path: &Path) -> Result<RepairReport> {
             drop(connection);
             renew(path, &mut report)?;
         }
-        Err(StoreError::Damaged { .. }) => renew(path, &mut report)?,
+        Err(StoreError::Damaged { .. } | StoreError::Sqlite(_)) => renew(path, &mut report)?,
         Err(error) => return Err(error),
     }
     let (connection, _) = connection::open(path, false)?;
-    counted(&connection, report)
+    let mut report = counted(&connection, report)?;
+    if report.messages == 0 {
+        report.done.push(
+            "no message could be read; if there is a backup, put it in the place of the new, empty file"
+                .to_owned(),
+        );
+    }
+    Ok(report)
 }
 
 /// Builds the search indexes anew; tells whether the file is sound then.

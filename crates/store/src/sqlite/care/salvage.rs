@@ -133,7 +133,10 @@ fn copy_table(source: &Connection, target: &Connection, table: &str, sql: &str) 
     let have = columns(target, table)?;
     if have.is_empty() {
         // A table that this program does not know, such as a gateway's own.
-        target.execute_batch(sql)?;
+        // Where the list itself is damaged, a name may not be that of the SQL behind it.
+        if target.execute_batch(sql).is_err() {
+            return Ok(0);
+        }
     }
     let have = columns(target, table)?;
     let shared: Vec<String> = columns(source, table)?
@@ -145,15 +148,16 @@ fn copy_table(source: &Connection, target: &Connection, table: &str, sql: &str) 
     }
     let names = shared.join(", ");
     let places = vec!["?"; shared.len()].join(", ");
-    let mut insert = target.prepare(&format!(
-        "INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})"
-    ))?;
+    let insert = format!("INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})");
+    let Ok(mut insert) = target.prepare(&insert) else {
+        return Ok(0);
+    };
     let mut rows = 0;
     let mut sink = |values: Vec<Value>| -> rusqlite::Result<()> {
         // A row that breaks a rule of its table is damage as well.
         match insert.execute(params_from_iter(values)) {
             Ok(inserted) => rows += inserted as u64,
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {}
+            Err(error) if is_of_the_row(&error) => {}
             Err(error) => return Err(error),
         }
         Ok(())
@@ -167,6 +171,15 @@ fn copy_table(source: &Connection, target: &Connection, table: &str, sql: &str) 
         read_around_damage(source, table, &names, shared.len(), &mut sink)?;
     }
     Ok(rows)
+}
+
+/// Whether a row was refused for what is in it.
+fn is_of_the_row(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
+    matches!(
+        error.sqlite_error_code(),
+        Some(ConstraintViolation | TooBig | TypeMismatch)
+    )
 }
 
 fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
