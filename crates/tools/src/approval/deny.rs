@@ -2,8 +2,9 @@
 
 use globset::GlobBuilder;
 
+use super::matchers::git::subcommand;
 use super::normalize::normalize;
-use super::shell::Scene;
+use super::shell::{Scene, program_name};
 
 /// The pattern of `patterns` that `command`, or a program in it, matches.
 pub(super) fn denied<'a>(command: &str, patterns: &'a [String]) -> Option<&'a str> {
@@ -19,6 +20,19 @@ pub(super) fn denied<'a>(command: &str, patterns: &'a [String]) -> Option<&'a st
         let arguments = words.get(1..).unwrap_or_default().join(" ");
         texts.push(format!("{} {arguments}", call.program).trim().to_owned());
         texts.push(words.join(" "));
+        // Git's own options stand before what it is asked to do.
+        if let Some((name, rest)) = subcommand(call) {
+            texts.push(format!("git {name} {}", rest.join(" ")).trim().to_owned());
+        }
+        // A pattern in the place of a program's name stands for every program it fits.
+        let pattern_name = call.words.first().filter(|word| word.is_pattern());
+        if let Some(name) = pattern_name.map(program_name) {
+            let meant = patterns
+                .iter()
+                .filter_map(|pattern| pattern.split_whitespace().next())
+                .filter(|program| matches(&name, program));
+            texts.extend(meant.map(|program| format!("{program} {arguments}").trim().to_owned()));
+        }
         if !call.wrappers.is_empty() {
             texts.push(format!("{} {}", call.wrappers.join(" "), words.join(" ")));
         }
@@ -67,6 +81,30 @@ mod tests {
                 (command == "git pushover").then_some("git push*"),
                 "{command}"
             );
+        }
+    }
+
+    #[test]
+    fn a_denied_program_ran_by_its_folder_its_options_or_a_pattern() {
+        let patterns = ["curl *".to_owned(), "git push*".to_owned()];
+        for command in [
+            "/usr/bin/curl http://127.0.0.1/",
+            "/usr/bin/cur? http://127.0.0.1/",
+            "/usr/bin/c[u]rl http://127.0.0.1/",
+            "git -C . push origin",
+            "git -c a=b --no-pager push",
+            "/usr/bin/gi? -C . push",
+            "x=curl; $x http://127.0.0.1/",
+        ] {
+            assert!(denied(command, &patterns).is_some(), "{command}");
+        }
+        for command in [
+            "git -C push status",
+            "/usr/bin/ca? curl",
+            "git log push",
+            "curlew x",
+        ] {
+            assert_eq!(denied(command, &patterns), None, "{command}");
         }
     }
 

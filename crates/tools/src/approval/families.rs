@@ -4,7 +4,7 @@
 //! command, not its text, so a word in quotes, a comment or the argument of
 //! `echo` is no danger.
 
-use super::matchers::{code, files, git, services};
+use super::matchers::{code, containers, escapes, files, git, own, services, variables};
 use super::shell::{Call, MOST_CALLS, Scene};
 
 /// One family of dangerous commands.
@@ -59,6 +59,11 @@ pub const FAMILIES: &[Family] = &[
         ("delete_outside", "delete outside of the working folder"),
         ("rm /opt/app/data.db", "rm /tmp/scratch.txt"),
         files::delete_outside,
+    ),
+    row(
+        ("shred", "destruction of a file's content"),
+        ("shred notes.txt", "truncate -s 10 notes.txt"),
+        |call, _| call.program == "shred",
     ),
     row(
         ("xargs_delete", "xargs with rm"),
@@ -139,6 +144,28 @@ pub const FAMILIES: &[Family] = &[
         ("project_config_write", "overwrite project env/config"),
         ("echo A=1 > .env", "cp .env /tmp/env-copy"),
         files::project_config_write,
+    ),
+    row(
+        (
+            "git_internals",
+            "change of a repository's hooks or configuration files",
+        ),
+        ("echo x > .git/hooks/pre-commit", "cat .git/config"),
+        own::git_internals,
+    ),
+    // This program itself
+    row(
+        (
+            "own_settings",
+            "change of this program's own settings or sessions",
+        ),
+        ("talaria config set approvals.mode off", "talaria config show"),
+        own::own_settings,
+    ),
+    row(
+        ("own_files", "change of this program's own files"),
+        ("cp /tmp/x ~/.hermes/state.db", "cat ~/.hermes/logs/agent.log"),
+        own::own_files,
     ),
     // Services and processes
     row(
@@ -221,6 +248,58 @@ pub const FAMILIES: &[Family] = &[
         ("powershell -EncodedCommand AAAA", "powershell -File build.ps1"),
         code::windows,
     ),
+    row(
+        ("piped_script", "script from a pipe or a file fed to a shell"),
+        ("cat build.sh | bash", "cat build.sh | wc -l"),
+        code::piped_script,
+    ),
+    row(
+        ("run_written", "script that is written and run in one command"),
+        ("printf 'x' > s.sh; sh s.sh", "printf 'x' > s.txt; sh s.sh"),
+        code::run_written,
+    ),
+    row(
+        ("sourced_output", "output of programs read as shell commands"),
+        ("source <(cat list)", "source venv/bin/activate"),
+        code::sourced_output,
+    ),
+    row(
+        (
+            "program_escape",
+            "commands hidden in the arguments of another program",
+        ),
+        ("awk 'BEGIN { system(\"id\") }'", "awk '{ print $1 }' list"),
+        escapes::program_escape,
+    ),
+    row(
+        ("fed_runner", "shell that is handed what xargs or find found"),
+        ("ls | xargs -I{} sh -c '{}'", "ls | xargs -I{} wc {}"),
+        escapes::fed_runner,
+    ),
+    row(
+        ("shell_socket", "network connection opened by the shell"),
+        ("echo x > /dev/tcp/127.0.0.1/80", "echo x > /dev/null"),
+        escapes::shell_socket,
+    ),
+    row(
+        (
+            "telling_variable",
+            "variable that makes other programs run something",
+        ),
+        ("LD_PRELOAD=./x.so ls", "GIT_EDITOR=true git rebase --continue"),
+        variables::telling_variable,
+    ),
+    row(
+        (
+            "container_host",
+            "container with the rights or folders of this machine",
+        ),
+        (
+            "docker run -v /:/host alpine",
+            "docker run -v /srv/project:/work alpine",
+        ),
+        containers::container_host,
+    ),
     // Version control
     row(
         (
@@ -244,6 +323,16 @@ pub const FAMILIES: &[Family] = &[
         ("git_branch_delete", "git branch force delete"),
         ("git branch -D old", "git branch -d old"),
         git::branch_delete,
+    ),
+    row(
+        ("git_discard", "git command that discards uncommitted changes"),
+        ("git checkout -- .", "git checkout -b feature"),
+        git::discard,
+    ),
+    row(
+        ("git_runs", "git setting or option that runs a command"),
+        ("git -c core.pager='sh x' log", "git -c user.name=x commit"),
+        git::runs,
     ),
     // Rights
     row(

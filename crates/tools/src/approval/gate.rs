@@ -11,6 +11,7 @@ use talaria_types::{ApprovalAnswer, ApprovalRequest};
 use tokio_util::sync::CancellationToken;
 
 use super::grants::SmartVerdict;
+use super::normalize::visible;
 use super::{Danger, Grants, Mode, Surroundings, Verdict, deny, judge};
 use crate::{Host, ToolContext, ToolSettings};
 
@@ -55,7 +56,12 @@ impl<'a> Gate<'a> {
     /// When it may not, with what the model is told.
     pub async fn check(&self, tool: &str, command: &str) -> Result<(), Refusal> {
         let home = std::env::home_dir().map(|home| home.to_string_lossy().into_owned());
+        let own_home = self.settings.home.to_string_lossy();
+        let program = std::env::current_exe().ok();
+        let program = program.as_deref().and_then(std::path::Path::file_name);
         let surroundings = Surroundings {
+            own_home: Some(&own_home),
+            own_program: program.and_then(std::ffi::OsStr::to_str),
             folder: Some(&self.folder),
             home: home.as_deref(),
             sudo_password: std::env::var_os("SUDO_PASSWORD").is_some(),
@@ -134,8 +140,8 @@ impl<'a> Gate<'a> {
         let request = ApprovalRequest {
             id: format!("approval_{}", self.call),
             tool: tool.to_owned(),
-            command: talaria_redact::redact(command).into_owned(),
-            reason: reason.clone(),
+            command: visible(&talaria_redact::redact(command)),
+            reason: visible(&reason),
             may_always: open.iter().all(|danger| danger.may_keep),
         };
         match self.host.approve(request).await {

@@ -16,11 +16,15 @@ mod grants;
 mod hardline;
 mod matchers;
 mod normalize;
+mod own;
 mod path;
+mod readers;
 mod shell;
 mod targets;
 pub mod url;
 
+#[cfg(test)]
+mod disguises;
 #[cfg(test)]
 mod tests;
 
@@ -51,6 +55,10 @@ pub struct Surroundings<'a> {
     pub folder: Option<&'a str>,
     /// The user's home.
     pub home: Option<&'a str>,
+    /// This program's own home.
+    pub own_home: Option<&'a str>,
+    /// The name this program runs under.
+    pub own_program: Option<&'a str>,
     /// Whether the person has given a password for `sudo`.
     pub sudo_password: bool,
 }
@@ -80,7 +88,8 @@ pub struct Danger {
 /// Judges `command`.
 pub fn judge(command: &str, surroundings: Surroundings<'_>) -> Verdict {
     let command = normalize::normalize(command);
-    let scene = Scene::read(&command, surroundings.folder, surroundings.home);
+    let mut scene = Scene::read(&command, surroundings.folder, surroundings.home);
+    scene.know(own::Own::new(surroundings.own_home, surroundings.own_program));
     if let Some(reason) = hardline::blocked(&scene) {
         return Verdict::Block(reason);
     }

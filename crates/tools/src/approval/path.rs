@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::own::is_git_internal;
+
 /// Folders of the system.
 const SYSTEM_FOLDERS: &[&str] = &[
     "/etc",
@@ -45,6 +47,9 @@ const HOME_FILES: &[&str] = &[
 /// Files of this program's home that hold its keys or decide what it may do.
 const OWN_FILES: &[&str] = &[".env", "auth.json", "config.yaml"];
 
+/// Folders of this program's home that are meant for the model's work.
+const FREE_FOLDERS: &[&str] = &["cache/tool-results", "home"];
+
 /// Why `path`, absolute and without `.` and `..`, is not to be written; `home` is this program's own folder.
 ///
 /// The user's own folder is that of the process.
@@ -72,9 +77,17 @@ pub fn protected_write_for(path: &Path, home: &Path, user_home: Option<&Path>) -
 
 fn reason(path: &Path, home: &Path, user_home: Option<&Path>) -> Option<&'static str> {
     for base in [home, &real_path(home)] {
-        if OWN_FILES.iter().any(|file| path == base.join(file)) {
-            return Some("it holds this program's keys and permissions");
+        if let Ok(inner) = path.strip_prefix(base) {
+            if OWN_FILES.iter().any(|file| inner == Path::new(file)) {
+                return Some("it holds this program's keys and permissions");
+            }
+            if !FREE_FOLDERS.iter().any(|folder| inner.starts_with(folder)) {
+                return Some(advice(inner));
+            }
         }
+    }
+    if is_git_internal(&path.to_string_lossy()) {
+        return Some("git runs what hooks and the configuration of a repository say");
     }
     let homes = user_home
         .map(|user| [user.to_owned(), real_path(user)])
@@ -89,6 +102,17 @@ fn reason(path: &Path, home: &Path, user_home: Option<&Path>) -> Option<&'static
         }
     }
     protected_path(&path.to_string_lossy())
+}
+
+/// What to use instead of writing `inner` of this program's home.
+fn advice(inner: &Path) -> &'static str {
+    if inner.starts_with("memories") {
+        "it belongs to the memory, which the memory tool changes"
+    } else if inner.starts_with("skills") {
+        "it belongs to the skills, which the skill_manage tool changes"
+    } else {
+        "it is one of this program's own files"
+    }
 }
 
 /// Why `path` is protected; the user's home is `~`.
@@ -175,6 +199,15 @@ mod tests {
             "/usr/lib/systemd/system/x.service",
             "/var/run/docker.sock",
             "/home/ada/.hermes/.env",
+            "/data/home",
+            "/data/home/state.db-wal",
+            "/data/home/memories/MEMORY.md",
+            "/data/home/skills/x/SKILL.md",
+            "/data/home/SOUL.md",
+            "/data/home/plugins/x.py",
+            "/home/ada/project/.git/hooks/pre-commit",
+            "/home/ada/project/.git/config",
+            "/home/ada/project/.git/modules/sub/config",
         ] {
             assert!(reason_of(path).is_some(), "{path}");
         }
@@ -187,11 +220,14 @@ mod tests {
             "/home/ada/project/.bashrc",
             "/home/ada/.sshx",
             "/home/ada/etc/passwd",
-            "/data/home/notes.md",
+            "/data/home/cache/tool-results/notes.md",
+            "/home/ada/project/.github/hooks/x",
+            "/home/ada/project/.gitignore",
+            "/home/ada/project/config",
             "/etcetera",
             "/home/bob/.bashrc",
             "/home/ada/project/config.yaml",
-            "/data/home/skills/.env.md",
+            "/data/home2/skills/x.md",
         ] {
             assert_eq!(reason_of(path), None, "{path}");
         }

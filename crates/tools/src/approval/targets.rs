@@ -1,5 +1,6 @@
 //! Files that a program would write.
 
+use super::matchers::escapes;
 use super::shell::{Call, Word};
 
 /// Everything `call` would write to: redirections, and the operands of programs that write.
@@ -11,7 +12,18 @@ pub(super) fn written(call: &Call) -> Vec<Word> {
         "cp" | "mv" | "install" | "ln" | "rsync" | "scp" => found.extend(destination(call)),
         "dd" => found.extend(call.args().iter().filter_map(output_file)),
         "sed" | "gsed" | "perl" | "ruby" | "ex" if edits_in_place(call) => found.extend(operands()),
-        "curl" | "wget" => found.extend(option_value(call, &["-o", "-O", "--output", "--output-document"])),
+        "sed" | "gsed" => found.extend(escapes::sed_files(call).iter().map(|file| Word::plain(file))),
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            found.extend(escapes::awk_files(call).iter().map(|file| Word::plain(file)));
+        }
+        "curl" | "wget" => {
+            found.extend(option_value(call, &["-o", "-O", "--output", "--output-document"]));
+            found.extend(fetched_names(call));
+        }
+        "sort" => found.extend(attached_value(call, "-o").or_else(|| attached_value(call, "--output="))),
+        "split" | "uniq" | "xxd" => found.extend(operands().skip(1).take(1)),
+        "tar" | "gtar" | "bsdtar" if extracts(call) => found.push(folder_of(call, &["-C", "--directory"])),
+        "unzip" => found.push(folder_of(call, &["-d"])),
         "patch" | "ed" => found.extend(operands().take(1)),
         _ => {}
     }
@@ -29,6 +41,44 @@ pub(super) fn edits_in_place(call: &Call) -> bool {
                         .next()
                         .is_some_and(|letters| letters.contains('i'))
         })
+}
+
+/// The names that a download gets from its addresses.
+fn fetched_names(call: &Call) -> Vec<Word> {
+    let named = call.program == "curl" && (call.has_option('O', "remote-name"))
+        || call.program == "wget" && !call.has_option('O', "output-document");
+    let address = |word: &&Word| word.text().contains("/");
+    let operands = call.operands();
+    let names = operands.into_iter().filter(|_| named).filter(address);
+    names
+        .filter_map(|word| word.text().rsplit('/').next().map(Word::plain))
+        .collect()
+}
+
+/// The value of `option`, attached to it or in the next word.
+fn attached_value(call: &Call, option: &str) -> Option<Word> {
+    let attached = call.args().iter().find_map(|word| word.after(option));
+    match attached {
+        Some(word) if !word.text().is_empty() => Some(word),
+        _ => option_value(call, &[option.trim_end_matches('=')]),
+    }
+}
+
+/// Whether a `tar` unpacks.
+fn extracts(call: &Call) -> bool {
+    let mut texts = call.texts();
+    let bundled = texts
+        .next()
+        .is_some_and(|text| !text.starts_with('-') && text.contains('x') && !text.contains(['.', '/']));
+    bundled || call.has_option('x', "extract") || call.has_option('\0', "get")
+}
+
+/// The folder that one of `options` names, else the one it runs in.
+fn folder_of(call: &Call, options: &[&str]) -> Word {
+    options
+        .iter()
+        .find_map(|option| attached_value(call, option))
+        .unwrap_or_else(|| Word::plain("."))
 }
 
 /// Where a copy goes: the last operand, or what `-t` names.

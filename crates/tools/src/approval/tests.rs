@@ -2,15 +2,17 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn surroundings() -> Surroundings<'static> {
+pub(super) fn surroundings() -> Surroundings<'static> {
     Surroundings {
         folder: Some("/srv/project"),
         home: Some("/home/ada"),
+        own_home: Some("/home/ada/.hermes"),
+        own_program: Some("agent-under-test"),
         sudo_password: false,
     }
 }
 
-fn verdict(command: &str) -> Verdict {
+pub(super) fn verdict(command: &str) -> Verdict {
     judge(command, surroundings())
 }
 
@@ -18,7 +20,7 @@ fn is_blocked(command: &str) -> bool {
     matches!(verdict(command), Verdict::Block(_))
 }
 
-fn keys(command: &str) -> Vec<&'static str> {
+pub(super) fn keys(command: &str) -> Vec<&'static str> {
     match verdict(command) {
         Verdict::Allow => Vec::new(),
         Verdict::Ask(dangers) => dangers.iter().map(|danger| danger.key).collect(),

@@ -18,9 +18,16 @@ pub(crate) fn coerce(args: &mut Map<String, Value>, schema: &Value) {
             args.remove(name);
             continue;
         }
+        // A list of words is no command: joined to a text, a shell would run something else.
+        if RUN.contains(&name.as_str()) && text && (value.is_array() || value.is_object()) {
+            continue;
+        }
         coerce_value(value, property);
     }
 }
+
+/// Arguments that a shell runs: only what is a text is taken for one.
+const RUN: &[&str] = &["command", "data", "code"];
 
 fn coerce_value(value: &mut Value, schema: &Value) {
     let replaced = match schema["type"].as_str() {

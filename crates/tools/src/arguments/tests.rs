@@ -129,3 +129,17 @@ proptest::proptest! {
         proptest::prop_assert_eq!(serde_json::to_string(&back).unwrap(), text);
     }
 }
+
+#[test]
+fn a_list_or_an_object_ran_as_the_text_of_a_command() {
+    let schema =
+        json!({"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]});
+    for value in [json!(["touch", "x"]), json!({"cmd": "touch x"})] {
+        let mut args = json!({ "command": value }).as_object().unwrap().clone();
+        coerce(&mut args, &schema);
+        assert_eq!(args["command"], value);
+    }
+    let mut args = json!({"command": 5}).as_object().unwrap().clone();
+    coerce(&mut args, &schema);
+    assert_eq!(args["command"], "5");
+}

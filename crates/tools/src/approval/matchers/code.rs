@@ -44,7 +44,7 @@ fn interpreter(name: &str) -> Option<&'static str> {
     KNOWN.iter().find(|known| **known == bare).copied()
 }
 
-fn runs_code(call: &Call) -> bool {
+pub(super) fn runs_code(call: &Call) -> bool {
     call.is(SHELLS) || interpreter(&call.program).is_some()
 }
 
@@ -72,11 +72,59 @@ pub(in super::super) fn script_flag(call: &Call, _: &Scene) -> bool {
         _ => return false,
     };
     // Behind the script's name they are the script's own options.
+    let mut value_follows = false;
     call.texts()
-        .take_while(|text| text.starts_with('-') && text != "-")
+        .take_while(|text| {
+            let is_value = std::mem::replace(
+                &mut value_follows,
+                matches!(
+                    text.as_str(),
+                    "-I" | "-W" | "-X" | "-r" | "--require" | "--import" | "-d"
+                ),
+            );
+            is_value || text.starts_with('-') && text != "-" && text != "-m"
+        })
         .any(|text| {
             matches!(text.as_str(), "--eval" | "--print") || !text.starts_with("--") && text.contains(flags)
         })
+}
+
+/// Whether it takes its code from its input.
+fn reads_code(call: &Call) -> bool {
+    let operands = call.operands();
+    let none = operands.first().is_none_or(|word| word.text() == "-");
+    if call.is(SHELLS) {
+        return (none || call.has_option('s', "")) && !call.texts().any(|text| is_c_flag(&text));
+    }
+    let asks = call
+        .texts()
+        .any(|text| matches!(text.as_str(), "--version" | "-V" | "-v" | "--help" | "-h"));
+    interpreter(&call.program).is_some() && none && !asks
+}
+
+pub(in super::super) fn piped_script(call: &Call, _: &Scene) -> bool {
+    // What a shell is told in the command itself is read; an interpreter's language is not.
+    let known = call.is(SHELLS) && call.input.is_some();
+    reads_code(call) && !known && (!call.upstream.is_empty() || !call.reads.is_empty())
+}
+
+pub(in super::super) fn run_written(call: &Call, scene: &Scene) -> bool {
+    let by_path = call.words.first().filter(|program| program.text().contains('/'));
+    let script = (runs_code(call) || call.is(&["source", "."]))
+        .then(|| call.operands().first().copied())
+        .flatten();
+    let fed = runs_code(call).then(|| call.reads.first()).flatten();
+    [by_path, script, fed]
+        .into_iter()
+        .flatten()
+        .any(|file| scene.written.contains(&call.path(file)))
+}
+
+pub(in super::super) fn sourced_output(call: &Call, _: &Scene) -> bool {
+    let takes = call.is(&["source", "."]) || call.is(SHELLS);
+    let first = call.operands().first().copied();
+    let streams = |word: &super::super::shell::Word| word.programs().next().is_some();
+    takes && (first.is_some_and(streams) || call.reads.iter().any(streams))
 }
 
 pub(in super::super) fn script_heredoc(call: &Call, _: &Scene) -> bool {

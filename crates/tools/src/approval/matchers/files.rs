@@ -17,9 +17,14 @@ pub(in super::super) fn delete_outside(call: &Call, _: &Scene) -> bool {
             .as_deref()
             .filter(|here| here.len() > 1)
             .is_some_and(|here| path.strip_prefix(here).is_some_and(|rest| rest.starts_with('/')));
-        absolute && !inside && !temporary.iter().any(|folder| path.starts_with(folder))
+        // One file of a temporary folder is free, all of them are not.
+        let scratch = !path.contains('*') && temporary.iter().any(|folder| path.starts_with(folder));
+        absolute && !inside && !scratch
     };
-    call.is(&["rm", "unlink", "shred"]) && call.operands().iter().any(|word| outside(&call.path(word)))
+    let empties = call.program == "truncate";
+    let mirrors = call.program == "rsync" && call.texts().any(|text| text.starts_with("--del"));
+    (empties || mirrors || call.is(&["rm", "unlink", "shred"]))
+        && call.operands().iter().any(|word| outside(&call.path(word)))
 }
 
 pub(in super::super) fn xargs_delete(call: &Call, _: &Scene) -> bool {

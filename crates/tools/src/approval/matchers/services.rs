@@ -3,7 +3,7 @@
 use super::super::shell::{Call, Scene};
 
 /// Names this program goes by.
-const OURSELVES: &[&str] = &["hermes", "talaria"];
+pub(in super::super) const OURSELVES: &[&str] = &["hermes", "talaria"];
 
 fn first_operand(call: &Call) -> String {
     call.operands()

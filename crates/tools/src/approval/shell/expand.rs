@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::quoting::{unescape, unescape_ansi, unescape_double};
 use super::scripts::{literal_output, looked_up};
-use super::walk::{Place, Walk, named};
+use super::walk::{HIDDEN_PROGRAM, Place, Walk, named};
 use super::word::{Piece, Word, expand_braces};
 use super::{DEEPEST, LONGEST_VALUE};
 
@@ -86,7 +86,13 @@ impl Walk<'_> {
         }
     }
 
-    fn variable(&self, name: &str, quoted: bool, out: &mut Vec<Piece>) {
+    fn variable(&mut self, name: &str, quoted: bool, out: &mut Vec<Piece>) {
+        if self.naming {
+            self.named_programs.insert(name.to_owned());
+            if self.assigned.get(name).is_some_and(|times| *times > 1) {
+                self.scene.unreadable = Some(HIDDEN_PROGRAM);
+            }
+        }
         match self.variables.get(name) {
             Some(value) if out.len() < 64 && value.text().len() < LONGEST_VALUE => {
                 out.extend(value.pieces.iter().cloned().map(|piece| match piece {

@@ -10,6 +10,7 @@
 //! at everything that separates commands, so that a mistake in a command can
 //! make it look worse than it is, but not better.
 
+mod assign;
 mod crude;
 mod expand;
 mod quoting;
@@ -23,8 +24,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(crate) use scripts::is_c_flag;
+pub(crate) use unwrap::program_name;
 pub(crate) use walk::SHELLS;
 pub(crate) use word::Word;
+
+use super::own::Own;
+use super::targets::{edits_in_place, written};
 
 /// A longer command is not read.
 pub(crate) const LONGEST: usize = 128_000;
@@ -52,6 +57,14 @@ pub(crate) struct Scene {
     pub(crate) unreadable: Option<&'static str>,
     /// Files that it makes executable.
     pub(crate) made_executable: HashSet<String>,
+    /// Files that it writes, edits in place left out.
+    pub(crate) written: HashSet<String>,
+    /// What is known of this program itself.
+    pub(super) own: Own,
+    /// Whether a program or a loop names one of its files.
+    pub(super) mentions_own: bool,
+    /// What loops go through.
+    loops: Vec<Word>,
     deadline: Option<Instant>,
 }
 
@@ -64,6 +77,8 @@ pub(crate) struct Call {
     pub(crate) words: Vec<Word>,
     /// Files it writes by redirection.
     pub(crate) writes: Vec<Word>,
+    /// Files it reads by redirection.
+    pub(crate) reads: Vec<Word>,
     /// What it reads, when that is a text of the command itself.
     pub(crate) input: Option<Arc<str>>,
     /// Whether that text stands in a heredoc or a here-string.
@@ -142,7 +157,7 @@ impl Call {
         self.folder.clone().map(|folder| self.below_home(folder))
     }
 
-    fn below_home(&self, path: String) -> String {
+    pub(super) fn below_home(&self, path: String) -> String {
         let below_home = self.home.as_deref().and_then(|home| path.strip_prefix(home));
         match below_home {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
@@ -157,6 +172,19 @@ impl Call {
 }
 
 impl Scene {
+    /// Tells it what is known of this program.
+    pub(super) fn know(&mut self, own: Own) {
+        let anywhere = Call {
+            folder: self.calls.first().and_then(|call| call.folder.clone()),
+            home: self.calls.first().and_then(|call| call.home.clone()),
+            ..Call::default()
+        };
+        let in_loops = self.loops.iter().any(|word| own.named(&anywhere, word).is_some());
+        let by_call = |call: &Call| call.args().iter().any(|word| own.named(call, word).is_some());
+        self.mentions_own = in_loops || self.calls.iter().any(by_call);
+        self.own = own;
+    }
+
     /// Reads `command` as it would run in `folder` for a user whose home is `home`.
     pub(crate) fn read(command: &str, folder: Option<&str>, home: Option<&str>) -> Self {
         Self::read_within(command, folder, home, PATIENCE)
@@ -185,6 +213,14 @@ impl Scene {
         }
         let made: Vec<String> = scene.calls.iter().flat_map(made_executable).collect();
         scene.made_executable.extend(made);
+        let new_files = |call: &Call| -> Vec<String> {
+            if edits_in_place(call) && call.writes.is_empty() {
+                return Vec::new();
+            }
+            written(call).iter().map(|word| call.path(word)).collect()
+        };
+        let files: Vec<String> = scene.calls.iter().flat_map(new_files).collect();
+        scene.written.extend(files);
         scene
     }
 }

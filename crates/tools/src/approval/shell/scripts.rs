@@ -50,10 +50,6 @@ pub(super) fn script_argument(call: &Call) -> Option<String> {
             .filter(|words| !words.is_empty())
             .map(|words| words.join(" "))
     };
-    let after = |flag: &dyn Fn(&str) -> bool| {
-        let at = texts.iter().position(|text| flag(text))?;
-        texts.get(at + 1).cloned()
-    };
     match call.program.as_str() {
         name if SHELLS.contains(&name) => {
             let at = texts.iter().position(|text| is_c_flag(text))?;
@@ -63,7 +59,20 @@ pub(super) fn script_argument(call: &Call) -> Option<String> {
                 .find(|text| !text.starts_with(['-', '+']))
                 .cloned()
         }
-        "su" | "runuser" | "script" | "flock" => after(&|text| text == "-c" || text == "--command"),
+        "su" | "runuser" | "script" | "flock" | "sg" | "expect" | "capsh" => texts
+            .iter()
+            .enumerate()
+            .find_map(|(at, text)| match text.strip_prefix("--command=") {
+                Some(script) => Some(script.to_owned()),
+                None => (is_c_flag(text) || text == "--command")
+                    .then(|| texts.get(at + 1).cloned())
+                    .flatten(),
+            }),
+        "git" => git_script(&texts),
+        "tmux" | "screen" => {
+            let scripts: Vec<String> = texts.iter().filter(|text| text.contains(' ')).cloned().collect();
+            (!scripts.is_empty()).then(|| scripts.join("\n"))
+        }
         "eval" => joined(0),
         "trap" => texts.iter().find(|text| !text.starts_with('-')).cloned(),
         "watch" => {
@@ -80,6 +89,36 @@ pub(super) fn script_argument(call: &Call) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// What `git` runs for each submodule, each step of a search or each commit.
+fn git_script(texts: &[String]) -> Option<String> {
+    let follows = |first: &str, second: &str| {
+        let at = texts
+            .windows(2)
+            .position(|pair| pair[0] == first && pair[1] == second)?;
+        let words: Vec<&str> = texts[at + 2..]
+            .iter()
+            .map(String::as_str)
+            .skip_while(|text| text.starts_with('-'))
+            .collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    };
+    let steps = || {
+        texts.iter().position(|text| text == "rebase")?;
+        texts
+            .iter()
+            .enumerate()
+            .find_map(|(at, text)| match text.strip_prefix("--exec=") {
+                Some(script) => Some(script.to_owned()),
+                None => matches!(text.as_str(), "-x" | "--exec")
+                    .then(|| texts.get(at + 1).cloned())
+                    .flatten(),
+            })
+    };
+    follows("submodule", "foreach")
+        .or_else(|| follows("bisect", "run"))
+        .or_else(steps)
 }
 
 /// The text of `env -S`, attached or not, and the words after it.

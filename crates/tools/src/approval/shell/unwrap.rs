@@ -97,7 +97,29 @@ const WRAPPERS: &[Wrapper] = &[
     },
     wrapper(&["strace", "ltrace"], "eopusaOPI", 0),
     wrapper(&["chroot"], "", 1),
-    wrapper(&["flock"], "wE", 1),
+    Wrapper {
+        queries: &["-c", "--command"],
+        ..wrapper(&["flock"], "wE", 1)
+    },
+    wrapper(&["unshare"], "SGRw", 0),
+    wrapper(&["nsenter"], "tSGW", 0),
+    wrapper(&["systemd-run"], "pEuM", 0),
+    wrapper(&["setpriv", "prlimit", "numactl", "linux64", "linux32"], "", 0),
+    wrapper(&["setarch"], "", 1),
+    wrapper(
+        &[
+            "xvfb-run",
+            "proxychains",
+            "proxychains4",
+            "torsocks",
+            "rlwrap",
+            "dbus-run-session",
+            "firejail",
+            "ssh-agent",
+        ],
+        "",
+        0,
+    ),
     wrapper(
         &["coproc", "then", "do", "else", "!", "if", "while", "until"],
         "",
@@ -112,6 +134,8 @@ pub(super) struct Unwrapped {
     pub(super) words: Vec<Word>,
     /// The names that were taken off, outermost first.
     pub(super) wrappers: Vec<String>,
+    /// `NAME=value` before a program.
+    pub(super) assignments: Vec<Word>,
     /// Options of `sudo`.
     pub(super) sudo_options: Vec<String>,
 }
@@ -121,7 +145,7 @@ pub(super) fn unwrap(mut words: Vec<Word>) -> Unwrapped {
     let mut out = Unwrapped::default();
     loop {
         while words.first().is_some_and(is_assignment) {
-            words.remove(0);
+            out.assignments.push(words.remove(0));
         }
         let name = words.first().map(program_name).unwrap_or_default();
         let Some(wrapper) = WRAPPERS
@@ -160,6 +184,7 @@ fn strip(wrapper: &Wrapper, words: &[Word], out: &mut Unwrapped) -> Option<Vec<W
             rest = rest.get(1 + usize::from(takes_next(wrapper, &text))..)?;
             continue;
         } else if is_assignment(&rest[0]) {
+            out.assignments.push(rest[0].clone());
             rest = &rest[1..];
             continue;
         }
@@ -198,8 +223,29 @@ pub(super) fn is_assignment(word: &Word) -> bool {
 }
 
 /// The name of the program a word calls.
-pub(super) fn program_name(word: &Word) -> String {
+pub(crate) fn program_name(word: &Word) -> String {
     let text = word.known_text();
     let name = text.rsplit('/').next().unwrap_or_default();
     name.to_lowercase()
+}
+
+/// Programs that a pattern in the place of a program's name could stand for.
+const WORST: &[&str] = &[
+    "rm", "dd", "mkfs", "shred", "shutdown", "reboot", "poweroff", "halt", "wipefs", "kill", "bash", "sh",
+    "curl", "wget", "git",
+];
+
+/// As [`program_name`]; a pattern is taken for the worst program it fits.
+pub(super) fn called_program(word: &Word) -> String {
+    let name = program_name(word);
+    let fits =
+        |worst: &&&str| globset::Glob::new(&name).is_ok_and(|glob| glob.compile_matcher().is_match(worst));
+    if word.is_pattern() {
+        WORST
+            .iter()
+            .find(fits)
+            .map_or(name.clone(), |worst| (*worst).to_owned())
+    } else {
+        name
+    }
 }

@@ -1,6 +1,6 @@
 //! Walks the grammar's tree of a script and collects what it would run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,12 +8,15 @@ use std::time::Instant;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::scripts::{find_commands, literal_output, script_argument};
-use super::unwrap::{Unwrapped, program_name, unwrap};
+use super::unwrap::{Unwrapped, called_program, program_name, unwrap};
 use super::word::Word;
 use super::{Call, DEEPEST, DEEPEST_SCRIPT, LONGEST_PIPELINE, MOST_CALLS, Scene, crude};
 
 /// Shells whose scripts are read.
 pub(crate) const SHELLS: &[&str] = &["bash", "sh", "zsh", "ksh", "dash", "ash", "fish", "rbash", "mksh"];
+
+/// Why a program is not known.
+pub(super) const HIDDEN_PROGRAM: &str = "the name of a program in it is only known when it runs";
 
 /// Where a script stands.
 #[derive(Clone, Debug, Default)]
@@ -22,13 +25,13 @@ pub(super) struct Place {
     depth: usize,
     /// How many statements it stands in, in all of them.
     level: usize,
-    wrappers: Vec<String>,
+    pub(super) wrappers: Vec<String>,
     sudo_options: Vec<String>,
     upstream: Vec<String>,
     /// Known input of the next program of a pipeline.
     input: Option<Arc<str>>,
-    folder: Option<String>,
-    home: Option<Arc<str>>,
+    pub(super) folder: Option<String>,
+    pub(super) home: Option<Arc<str>>,
     within: Option<String>,
     background: bool,
 }
@@ -72,11 +75,16 @@ pub(super) fn script(scene: &mut Scene, source: &str, place: &Place) {
         scene,
         source,
         variables: HashMap::new(),
+        assigned: HashMap::new(),
+        named_programs: HashSet::new(),
+        naming: false,
+        crude: false,
         folder: place.folder.clone(),
         level: place.level,
     };
     walk.visit(root, place);
     if root.has_error() {
+        walk.crude = true;
         for words in crude::commands(source) {
             walk.call(words, place);
         }
@@ -118,6 +126,7 @@ pub(super) fn crudely(scene: &mut Scene, source: &str, place: &Place) {
             words,
             wrappers,
             sudo_options,
+            ..
         } = unwrap(words);
         scene.calls.push(Call {
             program: words.first().map(program_name).unwrap_or_default(),
@@ -135,7 +144,15 @@ pub(super) struct Walk<'a> {
     pub(super) scene: &'a mut Scene,
     pub(super) source: &'a str,
     pub(super) variables: HashMap<String, Word>,
-    folder: Option<String>,
+    /// How often each variable gets a value.
+    pub(super) assigned: HashMap<String, usize>,
+    /// Variables that are part of the name of a program.
+    pub(super) named_programs: HashSet<String>,
+    /// Whether the name of a program is being put together.
+    pub(super) naming: bool,
+    /// Whether the text is cut without the grammar.
+    crude: bool,
+    pub(super) folder: Option<String>,
     pub(super) level: usize,
 }
 
@@ -144,7 +161,7 @@ impl<'a> Walk<'a> {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
 
-    fn visit(&mut self, node: Node<'_>, place: &Place) {
+    pub(super) fn visit(&mut self, node: Node<'_>, place: &Place) {
         if self.level > DEEPEST {
             self.scene.unreadable = Some("the command is nested too deeply to be read");
             return;
@@ -160,6 +177,8 @@ impl<'a> Walk<'a> {
             "redirected_statement" => self.redirected(node, place),
             "function_definition" => self.function(node, place),
             "variable_assignment" => self.assignment(node, place),
+            "for_statement" => self.loop_over(node, place),
+            "declaration_command" => self.declaration(node, place),
             "heredoc_redirect" => self.heredoc(node, place),
             "file_redirect" | "herestring_redirect" => {
                 let from = self.scene.calls.len();
@@ -248,14 +267,12 @@ impl<'a> Walk<'a> {
             .filter(|part| part.kind() != "file_descriptor")
             .map(|part| self.word(part, place))
             .collect();
-        if !writes {
-            return;
-        }
         if self.scene.calls.len() == from {
             self.call(Vec::new(), place);
         }
         for call in &mut self.scene.calls[from..] {
-            call.writes.extend(targets.iter().cloned());
+            let files = if writes { &mut call.writes } else { &mut call.reads };
+            files.extend(targets.iter().cloned());
         }
     }
 
@@ -333,8 +350,20 @@ impl<'a> Walk<'a> {
         if value.kind() == "array" || name.kind() != "variable_name" {
             return self.children(value, &place.inner());
         }
-        let value = self.word(value, place);
-        self.variables.insert(self.text(name).to_owned(), value);
+        let adds = self.text(node)[self.text(name).len()..].starts_with('+');
+        let mut value = self.word(value, place).with_home();
+        let name = self.text(name);
+        self.set_by_script(name);
+        if adds && let Some(before) = self.variables.get(name) {
+            value.pieces.splice(0..0, before.pieces.iter().cloned());
+        }
+        self.note_variable(name, &value, place);
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    /// Whether the name of the program that `words` call is only known to the shell.
+    fn hidden(&self, words: &[Word]) -> bool {
+        !self.crude && words.first().is_some_and(Word::hides_name)
     }
 
     fn command(&mut self, node: Node<'_>, place: &Place) {
@@ -346,7 +375,9 @@ impl<'a> Walk<'a> {
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => redirects.push(part),
                 "command_name" => {
                     let name = part.named_child(0).unwrap_or(part);
+                    self.naming = true;
                     self.fields(name, place, &mut words);
+                    self.naming = false;
                 }
                 "comment" => {}
                 _ => self.fields(part, place, &mut words),
@@ -372,12 +403,22 @@ impl<'a> Walk<'a> {
             words,
             wrappers,
             sudo_options,
+            assignments,
         } = unwrap(words);
+        for word in assignments {
+            let text = word.text();
+            if let Some((name, value)) = text.split_once('=') {
+                self.note_variable(name, &Word::plain(value), place);
+            }
+        }
+        if self.hidden(&words) {
+            self.scene.unreadable = Some(HIDDEN_PROGRAM);
+        }
         if words.is_empty() && !wrappers.is_empty() {
             return;
         }
         let call = Call {
-            program: words.first().map(program_name).unwrap_or_default(),
+            program: words.first().map(called_program).unwrap_or_default(),
             words,
             input: place.input.clone(),
             upstream: place.upstream.clone(),
@@ -396,6 +437,7 @@ impl<'a> Walk<'a> {
                 .map_or_else(|| "~".to_owned(), |word| word.path(self.folder.as_deref()));
             self.folder = Some(target);
         }
+        self.sets(&call);
         self.scene.calls.push(call.clone());
         self.nested(&call);
         self.fed_shell(&call);
@@ -404,7 +446,21 @@ impl<'a> Walk<'a> {
     /// Programs that a program runs by its arguments.
     fn nested(&mut self, call: &Call) {
         if let Some(text) = script_argument(call) {
-            self.read(&text, call);
+            let place = Place {
+                wrappers: with(&call.wrappers, &call.program),
+                upstream: call.upstream.clone(),
+                input: call.input.clone(),
+                ..self.place_of(call)
+            };
+            script(self.scene, &text, &place);
+        }
+        // `parallel 'rm x'`: a program with spaces in its name is a script.
+        if let Some(first) = call.words.first()
+            && !call.wrappers.is_empty()
+            && first.text().trim().contains(char::is_whitespace)
+        {
+            let words: Vec<String> = call.words.iter().map(Word::text).collect();
+            self.read(&words.join(" "), call);
         }
         if call.is(&["find", "fd", "gfind"]) {
             for words in find_commands(call) {

@@ -21,7 +21,7 @@ pub(super) enum Piece {
 
 impl Word {
     /// A word that is exactly `text`, unquoted.
-    pub(super) fn plain(text: &str) -> Self {
+    pub(crate) fn plain(text: &str) -> Self {
         Self {
             pieces: vec![Piece::Text {
                 text: text.to_owned(),
@@ -55,6 +55,48 @@ impl Word {
                 Piece::Variable(_) | Piece::Output(_) | Piece::Unknown => "",
             })
             .collect()
+    }
+
+    /// Whether it is a pattern for names of files, as far as the shell sees it.
+    pub(crate) fn is_pattern(&self) -> bool {
+        let has = |sign: char| {
+            self.pieces
+                .iter()
+                .any(|piece| matches!(piece, Piece::Text { text, quoted: false } if text.contains(sign)))
+        };
+        has('*') || has('?') || has('[') && has(']')
+    }
+
+    /// Whether the last part of it, a program's name, is only known to the shell.
+    pub(super) fn hides_name(&self) -> bool {
+        for piece in self.pieces.iter().rev() {
+            match piece {
+                Piece::Text { text, .. } if text.contains('/') => break,
+                Piece::Text { .. } => {}
+                Piece::Variable(_) | Piece::Output(_) | Piece::Unknown => return true,
+            }
+        }
+        self.is_pattern()
+    }
+
+    /// It with a leading tilde as the variable it stands for: a value in quotes keeps its meaning.
+    pub(super) fn with_home(mut self) -> Self {
+        if let Some(Piece::Text { text, quoted: false }) = self.pieces.first()
+            && is_tilde(text)
+        {
+            let rest = text[1..].to_owned();
+            self.pieces[0] = Piece::Variable("HOME".into());
+            if !rest.is_empty() {
+                self.pieces.insert(
+                    1,
+                    Piece::Text {
+                        text: rest,
+                        quoted: true,
+                    },
+                );
+            }
+        }
+        self
     }
 
     /// Whether all of it is known.
