@@ -72,6 +72,7 @@ impl Place {
         if !self.has_database()? {
             return Ok(None);
         }
+        self.learn_secrets();
         let images = self.home.images();
         let store = match SqliteStore::open(&file, &images) {
             Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. } | StoreError::DiskFull)) => {
@@ -83,6 +84,15 @@ impl Place {
             crate::output::note(&format!("warning: {warning}"));
         }
         Ok(Some(store))
+    }
+
+    /// What is shown of the store must not hold the keys of this home; one whose configuration is broken
+    /// is shown nevertheless.
+    fn learn_secrets(&self) {
+        let cwd = std::env::current_dir().unwrap_or_else(|_| self.home.root().to_owned());
+        if let Ok(loaded) = self.config(&cwd, &Overrides::default()) {
+            talaria_redact::learn(talaria_runtime::secrets(&loaded));
+        }
     }
 
     /// The store, for a command that names something in it.

@@ -1,7 +1,7 @@
 //! The JSON shapes of stored things, as other programs read them. Secrets are masked.
 
 use serde_json::{Value, json};
-use talaria_redact::redact;
+use talaria_redact::redact_own as redact;
 use talaria_store::{SessionRow, SessionStore};
 use talaria_types::{Content, ImageSource, Message, Part, SessionId, StoredMessage, ToolCall};
 

@@ -67,7 +67,8 @@ pub const VISUAL: &str = "VISUAL";
 pub const PATH: &str = "PATH";
 
 /// Ends of names that hold a credential or say where a provider is.
-const CREDENTIAL_ENDS: [&str; 6] = [
+const CREDENTIAL_ENDS: [&str; 7] = [
+    "_PASSWORD",
     "_API_KEY",
     "_TOKEN",
     "_BASE_URL",

@@ -40,6 +40,10 @@ pub(crate) fn values(config: &mut Config) -> BTreeMap<String, String> {
     for (task, auxiliary) in &mut config.auxiliary {
         entry(AUXILIARY, auxiliary, &format!("auxiliary.{task}"), &mut shown);
     }
+    // An address may carry who logs in.
+    for value in shown.values_mut().filter(|value| value.contains("://")) {
+        *value = talaria_redact::redact_url(value).into_owned();
+    }
     shown
 }
 

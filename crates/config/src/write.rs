@@ -74,7 +74,7 @@ pub fn raw(home: &Home, key: &str) -> Result<Option<String>, ConfigError> {
         .any(|end| last.ends_with(end));
     Ok(root.at(key).map(|node| match &node.value {
         Value::Scalar { .. } if hidden => "***".to_owned(),
-        Value::Scalar { text, .. } => text.clone(),
+        Value::Scalar { text, .. } => talaria_redact::redact_url(text).into_owned(),
         Value::Null => String::new(),
         Value::List(items) => format!("[{} values]", items.len()),
         Value::Map(entries) => format!("{{{} keys}}", entries.len()),

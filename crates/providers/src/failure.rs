@@ -24,7 +24,7 @@ impl Context<'_> {
     /// Gives a failure its kind, with secrets masked first.
     pub(crate) fn classify(&self, raw: RawFailure, partial: Option<Partial>, elapsed: Duration) -> Failure {
         let known = KnownSecrets::new(self.key.map(|key| key.expose_secret().to_owned()));
-        let mask = |text: &str| talaria_redact::redact_code(&known.mask(text)).into_owned();
+        let mask = |text: &str| talaria_redact::redact_output(&known.mask(text)).into_owned();
         let kept = RawFailure {
             body: mask(cap(&raw.body)),
             text: mask(&raw.text),

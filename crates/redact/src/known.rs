@@ -39,6 +39,11 @@ impl KnownSecrets {
         KnownSecrets { values, automaton }
     }
 
+    /// These and more values.
+    pub(crate) fn and(self, more: impl IntoIterator<Item = String>) -> KnownSecrets {
+        KnownSecrets::new(self.values.into_iter().chain(more))
+    }
+
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

@@ -9,7 +9,7 @@
 //! in URLs), by the name it is given (`DB_PASSWORD=…`), or because it is one of the program's own
 //! ([`KnownSecrets`]). There is no entropy guess: commit hashes and identifiers stay readable.
 //!
-//! Pure: no I/O, no clock, no environment. Linear in the text; nothing is copied when nothing is found.
+//! Pure but for the keys that the process learnt (`own.rs`): no I/O, no clock, no environment. Linear in the text; nothing is copied when nothing is found.
 
 mod blocks;
 mod commands;
@@ -17,6 +17,7 @@ mod headers;
 mod known;
 mod mask;
 mod names;
+mod own;
 mod scan;
 mod shape;
 mod urls;
@@ -24,6 +25,8 @@ mod vendors;
 
 pub use known::KnownSecrets;
 pub use mask::mask;
+pub use own::{learn, redact_own};
+pub use urls::{redact_url, secrets_of_url};
 
 use scan::{Hit, Mode, scan};
 use std::{borrow::Cow, ops::ControlFlow};

@@ -139,6 +139,7 @@ impl Engine {
         let (chain, left_out) = setup::chain(&loaded, &base)?;
         warnings.extend(left_out);
         let auxiliary = setup::auxiliary(&loaded, &base, &mut warnings);
+        talaria_redact::learn(setup::secrets(&loaded));
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
             Arc::new(SqliteStore::open(&loaded.home.database(), &loaded.home.images())?);

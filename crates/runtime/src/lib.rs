@@ -57,5 +57,5 @@ pub use context_view::SessionContext;
 pub use engine::{Engine, EngineError, EngineOptions, Open};
 pub use handle::{Events, SessionHandle};
 pub use probe::probe;
-pub use setup::{chosen_model, configured_models, curator_settings, roots_of_skills};
+pub use setup::{chosen_model, configured_models, curator_settings, roots_of_skills, secrets};
 pub use toolbox::toolsets;

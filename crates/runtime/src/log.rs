@@ -88,7 +88,7 @@ impl Write for Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.text);
-        let masked = talaria_redact::redact(&text);
+        let masked = talaria_redact::redact_own(&text);
         self.logs.agent.write(&masked);
         if self.serious {
             self.logs.errors.write(&masked);

@@ -116,7 +116,7 @@ fn render(page: &[&StoredMessage], total: usize, offset: usize, missing: &[Strin
             .map(|call| format!("\n→ {} {}", call.name, call.arguments))
             .collect();
         let whole = format!("{body}{}", calls.concat());
-        let masked = talaria_redact::redact(&whole);
+        let masked = talaria_redact::redact_own(&whole);
         let shown: String = masked.chars().take(MOST_OF_ONE).collect();
         let cut = if shown.len() < masked.len() {
             "\n… [cut]"

@@ -156,7 +156,7 @@ impl SessionSearch {
 
 fn shown(row: &StoredMessage, most: usize) -> Value {
     let text = row.message.content.text();
-    let masked: String = talaria_redact::redact(&text).chars().take(most).collect();
+    let masked: String = talaria_redact::redact_own(&text).chars().take(most).collect();
     json!({"id": row.origin, "role": row.message.role.as_str(), "content": masked})
 }
 

@@ -279,7 +279,7 @@ fn complete(loaded: &Loaded, request: &mut ProviderRequest) {
 }
 
 /// The keys this program was given, to be hidden in what tools give back.
-pub(crate) fn secrets(loaded: &Loaded) -> Vec<String> {
+pub fn secrets(loaded: &Loaded) -> Vec<String> {
     use secrecy::ExposeSecret;
     let config = &loaded.config;
     let in_config = [&config.model.api_key].into_iter().flatten();
@@ -297,7 +297,34 @@ pub(crate) fn secrets(loaded: &Loaded) -> Vec<String> {
                 .filter_map(|entry| entry.api_key.as_ref()),
         )
         .chain(config.auxiliary.values().filter_map(|side| side.api_key.as_ref()));
-    let is_key = |name: &str| ["KEY", "TOKEN", "SECRET"].iter().any(|end| name.ends_with(end));
+    let is_key = |name: &str| {
+        let named = |provider: &talaria_config::ProviderConfig| provider.key_env.as_deref() == Some(name);
+        ["KEY", "TOKEN", "SECRET", "PASSWORD"]
+            .iter()
+            .any(|end| name.ends_with(end))
+            || config.providers.values().any(named)
+    };
+    let addresses = [&config.model.base_url].into_iter().flatten();
+    let addresses = addresses
+        .chain(
+            config
+                .providers
+                .values()
+                .filter_map(|provider| provider.base_url.as_ref()),
+        )
+        .chain(
+            config
+                .fallback_providers
+                .iter()
+                .filter_map(|entry| entry.base_url.as_ref()),
+        )
+        .chain(
+            config
+                .auxiliary
+                .values()
+                .filter_map(|side| side.base_url.as_ref()),
+        );
+    let in_addresses = addresses.flat_map(|url| talaria_redact::secrets_of_url(url));
     let in_environment = loaded
         .secrets
         .iter()
@@ -308,6 +335,7 @@ pub(crate) fn secrets(loaded: &Loaded) -> Vec<String> {
         .chain(in_environment)
         .chain(&in_pool)
         .map(|value| value.expose_secret().to_owned())
+        .chain(in_addresses)
         .collect()
 }
 

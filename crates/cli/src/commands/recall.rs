@@ -106,7 +106,7 @@ fn show(found: &[StoredMessage]) {
             text::moment(message.timestamp),
             message.session_id
         ));
-        let body = talaria_redact::redact(&message.message.content.text()).into_owned();
+        let body = talaria_redact::redact_own(&message.message.content.text()).into_owned();
         if !body.is_empty() {
             output::line(&body);
         }

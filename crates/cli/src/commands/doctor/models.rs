@@ -43,7 +43,9 @@ async fn ask(loaded: &Loaded, call: bool) -> Vec<Finding> {
         let identity = &endpoint.identity;
         let told = format!(
             "{} of {} at {}",
-            identity.model, identity.provider, identity.base_url
+            identity.model,
+            identity.provider,
+            talaria_redact::redact_url(&identity.base_url)
         );
         let told = if is_chosen {
             told

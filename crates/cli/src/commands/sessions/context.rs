@@ -43,7 +43,7 @@ impl Context {
         }
         output::write(&context.render());
         for message in &live {
-            let body = talaria_redact::redact(&message.message.content.text()).into_owned();
+            let body = talaria_redact::redact_own(&message.message.content.text()).into_owned();
             let role = message.message.role.as_str();
             output::line(&format!("[{}] {role}: {}", message.id, text::clipped(&body, 80)));
         }

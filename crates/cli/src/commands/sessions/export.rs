@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use talaria_redact::redact;
+use talaria_redact::redact_own as redact;
 use talaria_store::{ListFilter, SessionStore};
 use talaria_types::{Role, SessionId, StoredMessage};
 

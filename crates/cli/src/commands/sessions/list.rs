@@ -56,7 +56,7 @@ impl List {
 
 fn masked(mut sessions: Vec<Listed>) -> Vec<Listed> {
     for session in &mut sessions {
-        session.preview = talaria_redact::redact(&session.preview).into_owned();
+        session.preview = talaria_redact::redact_own(&session.preview).into_owned();
     }
     sessions
 }
@@ -68,7 +68,7 @@ fn table(sessions: &[Listed], style: Style) -> String {
         .map(|session| {
             vec![
                 session.title.clone().unwrap_or_default(),
-                talaria_redact::redact(&session.preview).into_owned(),
+                talaria_redact::redact_own(&session.preview).into_owned(),
                 text::ago(session.last_active, now),
                 session.id.to_string(),
             ]

@@ -1,7 +1,7 @@
 //! `sessions show`.
 
 use clap::Args;
-use talaria_redact::redact;
+use talaria_redact::redact_own as redact;
 use talaria_types::{Role, StoredMessage};
 
 use super::find;
