@@ -276,7 +276,7 @@ const INNOCENT: &[&str] = &[
     "{\"password\": {\"type\": \"string\"}}",
     "TOKEN_FILE=/run/secrets/token",
     "<input type=password name=password>",
-    "PWD=/home/bob/work/project-0123456789\nOLDPWD=/home/bob",
+    "PWD=/home/bob/code/project-0123456789\nOLDPWD=/home/bob",
     "SSH_AUTH_SOCK=/tmp/ssh-XXXXabcd1234/agent.99",
     "PASS: test_login\n--- PASS: TestLogin (0.00s)\n2 pass: 12",
     "docker run -u 1000:1000 -p8080:80 curlimages/curl",

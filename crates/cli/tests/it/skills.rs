@@ -17,11 +17,11 @@ fn a_skill_is_installed_listed_archived_and_restored() {
             "install",
             source.to_str().unwrap(),
             "--category",
-            "work",
+            "office",
         ],
     )
     .ok();
-    let listed = run(&home, &["skills", "list", "work", "--json"]).ok().json();
+    let listed = run(&home, &["skills", "list", "office", "--json"]).ok().json();
     assert_eq!(listed["skills"][0]["name"], "notes");
     assert!(
         run(&home, &["skills", "show", "notes"])
@@ -35,7 +35,7 @@ fn a_skill_is_installed_listed_archived_and_restored() {
     run(&home, &["skills", "archive", "notes"]).ok();
     assert_eq!(run(&home, &["skills", "show", "notes"]).code, 2);
     run(&home, &["skills", "restore", "notes"]).ok();
-    assert!(home.path().join("skills/work/notes/SKILL.md").is_file());
+    assert!(home.path().join("skills/office/notes/SKILL.md").is_file());
 }
 
 #[test]
