@@ -12,14 +12,15 @@ use talaria_context::meter::Meter;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
-use talaria_tools::{Executor, Registry, ToolSession};
+use talaria_tools::{Executor, ToolSession};
 use talaria_types::{SessionId, Task};
-use tokio::sync::mpsc;
+use tokio::sync::{OnceCell, mpsc};
 
 use crate::bill::Bill;
 use crate::boundary::Boundary;
 use crate::curated::Curated;
 use crate::events::Sink;
+use crate::extensions::Extensions;
 use crate::gauge::Gauge;
 use crate::inbox::Inbox;
 use crate::models::{Model, Models};
@@ -28,7 +29,6 @@ use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
 use crate::skill_turns;
-use crate::toolbox::{self, Rooms};
 use crate::{SessionHandle, actor, approval_judge, clock, housekeeping, setup};
 
 /// How an engine is run by its face.
@@ -58,7 +58,6 @@ pub(crate) struct Shared {
     pub(crate) loaded: Loaded,
     pub(crate) options: EngineOptions,
     pub(crate) store: Arc<dyn SessionStore>,
-    pub(crate) registry: Arc<Registry>,
     pub(crate) chain: Vec<Arc<Model>>,
     /// The zone of the dates that the model reads.
     pub(crate) zone: jiff::tz::TimeZone,
@@ -66,6 +65,7 @@ pub(crate) struct Shared {
     pub(crate) curated: Option<Arc<Curated>>,
     /// The skills.
     pub(crate) library: Arc<Library>,
+    extensions: OnceCell<Extensions>,
     /// Reviews of this process are left to the next start.
     pub(crate) reviews_later: AtomicBool,
     /// What the person should know from the start.
@@ -75,6 +75,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// What others bring; asked for once.
+    pub(crate) async fn extensions(&self) -> &Extensions {
+        self.extensions.get_or_init(|| Extensions::start(self)).await
+    }
+
     /// The model of a side task, when it is not the session's own.
     pub(crate) fn auxiliary(&self, task: Task) -> Option<Arc<Model>> {
         self.auxiliary.get(&task).cloned()
@@ -153,12 +158,6 @@ impl Engine {
         let library = Arc::new(Library::new(setup::skill_roots(&loaded, &options)));
         skill_turns::preloaded(&library, &options.skills, "")
             .map_err(|error| EngineError::Usage(format!("--skills: {error}")))?;
-        let registry = toolbox::registry(&Rooms {
-            store: store.clone(),
-            curated: curated.clone(),
-            library: library.clone(),
-            skills_wait: loaded.config.skills.write_approval,
-        });
         let shared = Shared {
             zone: clock::zone(&loaded.config.timezone),
             loaded,
@@ -167,7 +166,7 @@ impl Engine {
             library,
             reviews_later: AtomicBool::new(false),
             store,
-            registry: Arc::new(registry),
+            extensions: OnceCell::new(),
             chain,
             warnings,
             auxiliary,
@@ -222,6 +221,7 @@ impl Engine {
             .warnings
             .iter()
             .chain(&self.shared.warnings)
+            .chain(&self.shared.extensions().await.warnings)
             .chain(&store)
         {
             session.sink.warn(warning.clone());
@@ -302,11 +302,11 @@ impl Engine {
             config.compression.min_tokens,
         );
         let window = models.current().provider.context_window().await.tokens;
-        let selection = shared
-            .registry
+        let registry = shared.extensions().await.registry.clone();
+        let selection = registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
-        let tools = shared.registry.specs(&selection);
+        let tools = registry.specs(&selection);
         let nudges = setup::nudges(config, &tools);
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
@@ -320,7 +320,7 @@ impl Engine {
             shared.auxiliary_timeout(Task::Approval),
             judged.clone(),
         ));
-        let executor = Executor::new(shared.registry.clone(), selection, tool_session);
+        let executor = Executor::new(registry, selection, tool_session);
         Ok(Session {
             root: id.clone(),
             id,

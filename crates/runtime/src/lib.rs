@@ -20,6 +20,7 @@ mod cooldown;
 mod curated;
 mod engine;
 mod events;
+mod extensions;
 mod finish;
 mod gauge;
 mod goal;

@@ -51,7 +51,7 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
 ///
 /// # Errors
 /// When a store cannot even be made in memory.
-pub fn toolsets(loaded: &Loaded) -> Result<Vec<(&'static str, Vec<String>)>> {
+pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
     let rooms = Rooms {
         store: Arc::new(SqliteStore::open_in_memory(&loaded.home.images())?),
         curated: Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new),

@@ -19,6 +19,7 @@ mod registry;
 mod schema;
 mod session;
 mod tool;
+pub mod untrusted;
 
 pub use executor::{Batch, Executor};
 pub use host::{Host, JournalError, NullHost};

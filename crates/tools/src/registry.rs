@@ -1,5 +1,6 @@
 //! Which tools there are, and which of them a session has.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ const KNOWN_ELSEWHERE: &[&str] = &[
 /// All tools, by toolset.
 #[derive(Default)]
 pub struct Registry {
-    entries: Vec<(&'static str, Arc<dyn AnyTool>)>,
+    entries: Vec<(Cow<'static, str>, Arc<dyn AnyTool>)>,
 }
 
 /// The tools of one session, fixed for its life.
@@ -90,15 +91,18 @@ impl Registry {
     /// The built-in tools: `terminal`, `process`, the four file tools, `todo`, `clarify`.
     pub fn builtin() -> Self {
         Self {
-            entries: builtin::all(),
+            entries: builtin::all()
+                .into_iter()
+                .map(|(toolset, tool)| (Cow::Borrowed(toolset), tool))
+                .collect(),
         }
     }
 
     /// Adds a tool of another crate to `toolset`; a tool of the same name is replaced.
-    pub fn add(&mut self, toolset: &'static str, tool: Arc<dyn AnyTool>) {
+    pub fn add(&mut self, toolset: impl Into<Cow<'static, str>>, tool: Arc<dyn AnyTool>) {
         self.entries
             .retain(|(_, old)| old.spec().name != tool.spec().name);
-        self.entries.push((toolset, tool));
+        self.entries.push((toolset.into(), tool));
     }
 
     /// The tool of that exact name.
@@ -128,13 +132,15 @@ impl Registry {
             wanted.extend(self.expand(name.trim()).ok_or_else(|| self.unknown(name))?);
         }
         if toolsets.is_empty() {
-            wanted.extend(self.entries.iter().map(|(toolset, _)| *toolset));
+            wanted.extend(self.entries.iter().map(|(toolset, _)| toolset.as_ref()));
         }
         let off = |name: &str| disabled.iter().any(|disabled| disabled == name);
         let mut names: Vec<String> = self
             .entries
             .iter()
-            .filter(|(toolset, tool)| wanted.contains(toolset) && !off(toolset) && !off(&tool.spec().name))
+            .filter(|(toolset, tool)| {
+                wanted.contains(toolset.as_ref()) && !off(toolset) && !off(&tool.spec().name)
+            })
             .map(|(_, tool)| tool.spec().name.clone())
             .collect();
         if let (true, Some(first)) = (names.is_empty() && disabled.is_empty(), toolsets.first()) {
@@ -149,8 +155,8 @@ impl Registry {
     }
 
     /// The toolsets `name` stands for, or nothing when no such name is known.
-    fn expand(&self, name: &str) -> Option<Vec<&'static str>> {
-        let all = || self.entries.iter().map(|(toolset, _)| *toolset);
+    fn expand(&self, name: &str) -> Option<Vec<&str>> {
+        let all = || self.entries.iter().map(|(toolset, _)| toolset.as_ref());
         if name == "all" || name == "*" || name.starts_with("hermes-") {
             return Some(all().collect());
         }
@@ -164,7 +170,7 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> UnknownToolset {
-        let mut known: BTreeSet<&str> = self.entries.iter().map(|(toolset, _)| *toolset).collect();
+        let mut known: BTreeSet<&str> = self.entries.iter().map(|(toolset, _)| toolset.as_ref()).collect();
         let exists = |parts: &[&str]| {
             parts
                 .iter()
@@ -219,10 +225,12 @@ impl Registry {
     }
 
     /// The toolsets and their tools, for listings.
-    pub fn toolsets(&self) -> Vec<(&'static str, Vec<String>)> {
-        let mut sets: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    pub fn toolsets(&self) -> Vec<(String, Vec<String>)> {
+        let mut sets: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (toolset, tool) in &self.entries {
-            sets.entry(toolset).or_default().push(tool.spec().name.clone());
+            sets.entry(toolset.to_string())
+                .or_default()
+                .push(tool.spec().name.clone());
         }
         sets.values_mut().for_each(|names| names.sort());
         sets.into_iter().collect()

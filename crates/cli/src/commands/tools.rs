@@ -47,7 +47,7 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
         return Ok(DONE);
     }
     for (name, tools) in sets {
-        let mark = if offered(name) { "" } else { "  (off)" };
+        let mark = if offered(&name) { "" } else { "  (off)" };
         output::line(&format!("{name:<12} {}{mark}", tools.join(", ")));
     }
     Ok(DONE)
