@@ -9,6 +9,7 @@ use talaria_turn::Setup;
 
 use crate::clock;
 use crate::commands;
+use crate::external_memory;
 use crate::lease::{Lease, NoLease};
 use crate::prepare;
 use crate::record::{self, Digester, Record};
@@ -27,7 +28,8 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
-    session.reviews.stop().await;
+    let memory = session.closing_memory();
+    tokio::join!(session.reviews.stop(), memory);
 }
 
 impl Session {
@@ -39,6 +41,7 @@ impl Session {
         self.sink.tell(Event::TurnStarted {
             prompt: content.text().into_owned(),
         });
+        let said = content.text().into_owned();
         let span = tracing::info_span!("turn", session = %self.id, turn = %turn);
         let result = self
             .guarded(content, turn.clone(), &cancel)
@@ -54,9 +57,13 @@ impl Session {
             self.inbox.ask_next(text);
         }
         let wanted = self.want_review(&result);
+        let answer = external_memory::answer_of(&result);
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
+        if let Some(answer) = answer {
+            self.remember_turn(&said, answer);
+        }
         self.review(&wanted);
     }
 
@@ -102,7 +109,8 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<TurnResult, talaria_store::StoreError> {
         self.catch_up()?;
-        let prepared = self.prepare(content).await?;
+        let mut prepared = self.prepare(content).await?;
+        self.recall(&mut prepared.prompt, cancel).await;
         self.sink.enter(self.id.clone(), turn.clone());
         if let Some(text) = self.does_not_fit(&prepared.setup) {
             let mut result = self.failed_result(TurnError {

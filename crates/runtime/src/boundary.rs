@@ -65,7 +65,8 @@ impl Session {
     ///
     /// # Errors
     /// When that cannot be written.
-    pub(crate) fn leave(&self, boundary: Boundary) -> Result<(), StoreError> {
+    pub(crate) async fn leave(&self, boundary: Boundary) -> Result<(), StoreError> {
+        self.memory_ends().await;
         match boundary.end_reason().filter(|_| self.stored) {
             Some(reason) => self.store().end_session(&self.id, reason, clock::now()),
             None => Ok(()),
@@ -74,6 +75,7 @@ impl Session {
 
     /// The conversation goes on under the session's present id.
     pub(crate) fn arrived(&self, from: &SessionId, boundary: Boundary) {
+        self.memory_switches(from, boundary);
         self.sink.tell(Event::SessionRotated {
             from: from.clone(),
             to: self.id.clone(),

@@ -80,6 +80,11 @@ impl Shared {
         self.extensions.get_or_init(|| Extensions::start(self)).await
     }
 
+    /// The same without asking.
+    pub(crate) fn asked_extensions(&self) -> Option<&Extensions> {
+        self.extensions.get()
+    }
+
     /// The model of a side task, when it is not the session's own.
     pub(crate) fn auxiliary(&self, task: Task) -> Option<Arc<Model>> {
         self.auxiliary.get(&task).cloned()
@@ -208,12 +213,15 @@ impl Engine {
         if let Some((old, reason)) = left {
             let boundary = Boundary::Reset(reason);
             let ended = boundary.end_reason().unwrap_or_default();
+            session.open_memory();
+            session.other_session_ends(&old);
             self.shared.store.end_session(&old, ended, clock::now())?;
             session.arrived(&old, boundary);
             session.sink.status(format!(
                 "{old} has ended (session_reset: {ended}); this is a new session, -r {old} goes on with the old one"
             ));
         }
+        session.open_memory();
         let store = self.shared.store.warnings();
         for warning in self
             .shared
@@ -233,7 +241,7 @@ impl Engine {
             events,
             session.id.clone(),
             inbox.clone(),
-            session.reviews.watch(),
+            (session.reviews.watch(), session.external.is_some()),
         );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
@@ -348,6 +356,7 @@ impl Engine {
             inbox,
             nudges,
             reviews: Reviews::new(),
+            external: None,
             title: None,
             shared,
         })

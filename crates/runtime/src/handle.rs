@@ -1,11 +1,17 @@
 //! What a face holds of a session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use talaria_types::{Envelope, Op, SessionId};
 use tokio::sync::{mpsc, watch};
 
 use crate::inbox::Inbox;
+
+/// How long a session may take to end its children.
+const FAREWELL: Duration = Duration::from_millis(250);
+/// The same with a memory provider, which has bounds of its own.
+const MEMORY_FAREWELL: Duration = Duration::from_secs(7);
 
 /// A session's events, in order; ends when the actor does.
 pub type Events = mpsc::UnboundedReceiver<Envelope>;
@@ -17,6 +23,8 @@ pub struct SessionHandle {
     id: SessionId,
     inbox: Arc<Inbox>,
     busy: watch::Receiver<bool>,
+    /// There is a memory provider to be told the last of it.
+    remembers: bool,
 }
 
 impl SessionHandle {
@@ -25,7 +33,7 @@ impl SessionHandle {
         events: Events,
         id: SessionId,
         inbox: Arc<Inbox>,
-        busy: watch::Receiver<bool>,
+        (busy, remembers): (watch::Receiver<bool>, bool),
     ) -> Self {
         Self {
             ops,
@@ -33,6 +41,17 @@ impl SessionHandle {
             id,
             inbox,
             busy,
+            remembers,
+        }
+    }
+
+    /// How long its end may take after [`Op::Shutdown`]: a moment, and longer while a memory provider is told the
+    /// last turns.
+    pub fn ends_within(&self) -> Duration {
+        if self.remembers && !self.goes_on() {
+            MEMORY_FAREWELL
+        } else {
+            FAREWELL
         }
     }
 

@@ -69,6 +69,8 @@ pub(crate) struct Session {
     pub(crate) nudges: Nudges,
     /// What looks back at turns.
     pub(crate) reviews: Reviews,
+    /// The memory provider, once this session was introduced to it.
+    pub(crate) external: Option<talaria_memory::providers::Introduced>,
     /// Title to give once there is a row.
     pub(crate) title: Option<String>,
 }

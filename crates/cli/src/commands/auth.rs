@@ -5,6 +5,7 @@
 mod add;
 mod login;
 
+pub(super) use add::typed;
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
 use talaria_config::{Loaded, Overrides};

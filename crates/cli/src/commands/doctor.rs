@@ -90,6 +90,7 @@ const CHECKS: &[fn(&Place) -> Vec<Finding>] = &[
     checks::database,
     checks::sqlite,
     checks::programs,
+    checks::memory,
 ];
 
 fn run(place: &Place, matches: &ArgMatches) -> Outcome {
