@@ -8,6 +8,7 @@
 
 mod approvals;
 mod arrows;
+mod commands;
 mod compression;
 mod crash;
 mod laws;
