@@ -15,7 +15,7 @@ mod reply;
 
 pub use dialect::Dialect;
 pub use event::{Event, Power};
-pub use hooks::{Fired, HookSetup, HookSpec, Hooks, ShellHook, Standing};
+pub use hooks::{Fired, HookSetup, HookSpec, Hooks, Origin, ShellHook, Standing};
 pub use payload::{Payload, ToolFacts};
 pub use plugin::Plugin;
 pub use reply::Reply;

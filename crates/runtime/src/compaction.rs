@@ -111,6 +111,12 @@ impl Session {
             session_before: self.id.clone(),
             tokens_before: tokens,
         });
+        self.tell_hooks(talaria_plugins::Event::PreCompress, |payload| {
+            payload
+                .with("trigger", if order.is_forced() { "manual" } else { "auto" })
+                .with("tokens", tokens)
+                .with("focus", order.focus.as_deref())
+        });
         self.sink.status("⟳ compacting context…");
         let (mut summariser, written) = self.summary(order, &mut planned, cancel).await;
         let bill = summariser.bill;
@@ -391,6 +397,13 @@ impl Session {
             self.arrived(before, Boundary::Compressed);
             self.sink.move_to(self.id.clone());
         }
+        self.tell_hooks(talaria_plugins::Event::PostCompress, |payload| {
+            payload
+                .with("trigger", if order.is_forced() { "manual" } else { "auto" })
+                .with("old_session_id", before.as_str())
+                .with("tokens_before", facts.tokens_before)
+                .with("tokens_after", facts.tokens_after)
+        });
         self.sink
             .tell(Event::CompactionFinished(Box::new(report.clone())));
         let times = self.store().compactions(&self.id)?.len();

@@ -234,6 +234,7 @@ impl Engine {
             session.id.clone(),
             inbox.clone(),
             session.reviews.watch(),
+            session.hooks.clone(),
         );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
@@ -302,7 +303,8 @@ impl Engine {
             config.compression.min_tokens,
         );
         let window = models.current().provider.context_window().await.tokens;
-        let registry = shared.extensions().await.registry.clone();
+        let extensions = shared.extensions().await;
+        let (registry, hooks) = (extensions.registry.clone(), extensions.hooks.clone());
         let selection = registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
@@ -348,6 +350,8 @@ impl Engine {
             inbox,
             nudges,
             reviews: Reviews::new(),
+            hooks,
+            told_start: None,
             title: None,
             shared,
         })

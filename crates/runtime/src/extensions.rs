@@ -3,15 +3,19 @@
 
 use std::sync::Arc;
 
+use talaria_plugins::Hooks;
 use talaria_tools::Registry;
 
 use crate::engine::Shared;
+use crate::plugged;
 use crate::toolbox::{self, Rooms};
 
 /// The engine's tools, with those that others bring.
 pub(crate) struct Extensions {
     /// Every tool there is.
     pub(crate) registry: Arc<Registry>,
+    /// Who is told what happens, and has a say.
+    pub(crate) hooks: Arc<Hooks>,
     /// What the person should know about those that could not be had.
     pub(crate) warnings: Vec<String>,
 }
@@ -25,9 +29,13 @@ impl Extensions {
             library: shared.library.clone(),
             skills_wait: shared.loaded.config.skills.write_approval,
         });
+        // What came with a repository is one of its rules.
+        let project = (!shared.options.ignore_rules).then_some(shared.options.cwd.as_path());
+        let found = plugged::found_hooks(&shared.loaded, project);
         Self {
             registry: Arc::new(registry),
-            warnings: Vec::new(),
+            hooks: Arc::new(Hooks::new(found.hooks, &[])),
+            warnings: found.warnings,
         }
     }
 }

@@ -69,6 +69,10 @@ pub(crate) struct Session {
     pub(crate) nudges: Nudges,
     /// What looks back at turns.
     pub(crate) reviews: Reviews,
+    /// Who is told what happens.
+    pub(crate) hooks: Arc<talaria_plugins::Hooks>,
+    /// The session whose beginning they were told last.
+    pub(crate) told_start: Option<SessionId>,
     /// Title to give once there is a row.
     pub(crate) title: Option<String>,
 }

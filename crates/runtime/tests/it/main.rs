@@ -11,6 +11,7 @@ mod arrows;
 mod commands;
 mod compression;
 mod crash;
+mod hooks;
 mod laws;
 mod memory;
 mod mutations;
