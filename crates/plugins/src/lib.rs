@@ -8,6 +8,7 @@
 mod dialect;
 mod event;
 pub mod hooks;
+pub mod manifest;
 mod matcher;
 mod payload;
 mod plugin;
@@ -16,6 +17,7 @@ mod reply;
 pub use dialect::Dialect;
 pub use event::{Event, Power};
 pub use hooks::{Fired, HookSetup, HookSpec, Hooks, Origin, ShellHook, Standing};
+pub use manifest::{FoundPlugin, Manifest};
 pub use payload::{Payload, ToolFacts};
-pub use plugin::Plugin;
+pub use plugin::{PROTOCOL, Plugin, PluginCommand, PluginTool};
 pub use reply::Reply;

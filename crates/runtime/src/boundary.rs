@@ -69,6 +69,7 @@ impl Session {
         self.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
             payload.with("reason", boundary.reason())
         });
+        self.engine_ends();
         match boundary.end_reason().filter(|_| self.stored) {
             Some(reason) => self.store().end_session(&self.id, reason, clock::now()),
             None => Ok(()),

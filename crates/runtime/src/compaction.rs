@@ -118,6 +118,22 @@ impl Session {
                 .with("focus", order.focus.as_deref())
         });
         self.sink.status("⟳ compacting context…");
+        let elsewhere = self
+            .compressed_elsewhere(&planned.history, tokens, order, cancel)
+            .await;
+        if let Some(compressed) = elsewhere {
+            let model = self
+                .engine
+                .as_ref()
+                .map(|engine| format!("plugin {}", engine.name()));
+            let facts = self.facts(
+                order,
+                &planned,
+                &compressed,
+                (Bill::default(), model, began.elapsed()),
+            );
+            return self.apply(order, &planned, &compressed, &facts);
+        }
         let (mut summariser, written) = self.summary(order, &mut planned, cancel).await;
         let bill = summariser.bill;
         let author = summariser.author.take();
@@ -394,6 +410,7 @@ impl Session {
             cost_usd: facts.cost_usd,
         };
         if *before != self.id {
+            self.engine_begins(Some((before, "compression")));
             self.arrived(before, Boundary::Compressed);
             self.sink.move_to(self.id.clone());
         }

@@ -305,6 +305,7 @@ impl Engine {
         let window = models.current().provider.context_window().await.tokens;
         let extensions = shared.extensions().await;
         let (registry, hooks) = (extensions.registry.clone(), extensions.hooks.clone());
+        let engine = extensions.engine.clone();
         let selection = registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
@@ -351,6 +352,7 @@ impl Engine {
             nudges,
             reviews: Reviews::new(),
             hooks,
+            engine,
             told_start: None,
             title: None,
             shared,

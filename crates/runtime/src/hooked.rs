@@ -72,13 +72,18 @@ impl Session {
         prompt: &mut Message,
         cancel: &CancellationToken,
     ) -> Result<(), String> {
+        let begins = self.told_start.as_ref() != Some(&self.id);
+        if begins {
+            self.engine_begins(None);
+        }
         let audience = self.audience();
         if audience.is_empty() {
+            self.told_start = Some(self.id.clone());
             return Ok(());
         }
         let model = self.models.current().provider.identity().model.clone();
         let mut said = Vec::new();
-        if self.told_start.as_ref() != Some(&self.id) {
+        if begins {
             let source = match (&self.told_start, self.history.is_empty()) {
                 (_, false) => "resume",
                 (None, true) => "startup",

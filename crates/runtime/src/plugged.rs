@@ -1,11 +1,12 @@
-//! Finds the hooks of the configuration, of the files it names and of the project.
+//! Finds the hooks of the configuration, of the files it names and of the project, and the plugins; starts
+//! those that the person has enabled.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use talaria_config::{Loaded, expand_tilde};
 use talaria_plugins::hooks::{Written, files};
-use talaria_plugins::{Dialect, HookSetup, HookSpec, Origin, ShellHook};
+use talaria_plugins::{Dialect, FoundPlugin, HookSetup, HookSpec, Origin, Plugin, ShellHook, manifest};
 use talaria_tools::{ToolSettings, outer_variables};
 
 /// What was found.
@@ -85,4 +86,78 @@ pub(crate) fn variables(loaded: &Loaded) -> talaria_plugins::hooks::Variables {
         .clone_from(&loaded.config.terminal.env_passthrough);
     settings.secret_env = loaded.secrets.keys().cloned().collect();
     outer_variables(&settings)
+}
+
+/// The plugins of the home, and of the project where the person wants that.
+pub fn found_plugins(loaded: &Loaded, project: &Path) -> Vec<FoundPlugin> {
+    let wants_project = loaded
+        .variable(talaria_config::env::HERMES_ENABLE_PROJECT_PLUGINS)
+        .is_some_and(|value| matches!(value, "1" | "true" | "yes" | "on"));
+    manifest::find(loaded.home.root(), wants_project.then_some(project))
+}
+
+/// Starts one plugin.
+///
+/// # Errors
+/// When it does not start or cannot be understood, in words.
+pub async fn start_plugin(loaded: &Loaded, cwd: &Path, found: &FoundPlugin) -> Result<Plugin, String> {
+    let variable = |name: &str| loaded.variable(name).map(str::to_owned);
+    Plugin::start(found, (loaded.home.root(), cwd), &variable).await
+}
+
+/// Starts the plugins that are enabled, side by side. What does not start is told.
+pub(crate) async fn started(
+    loaded: &Loaded,
+    cwd: &Path,
+    with_project: bool,
+    warnings: &mut Vec<String>,
+) -> Vec<Arc<Plugin>> {
+    let config = &loaded.config.plugins;
+    if config.enabled.is_empty() {
+        return Vec::new();
+    }
+    let found = found_plugins(loaded, cwd);
+    let is_on = |name: &String| !config.disabled.contains(name);
+    let mut wanted = Vec::new();
+    for name in config.enabled.iter().filter(|name| is_on(name)) {
+        match found.iter().find(|plugin| plugin.name == *name) {
+            None => warnings.push(format!("plugin {name} is enabled and not there; `talaria plugins list` shows which are")),
+            Some(plugin) if plugin.of_project && !with_project => {}
+            Some(plugin) if plugin.of_project && !manifest::is_trusted(loaded.home.root(), plugin) => warnings.push(
+                format!("plugin {name} of this project is not started: you have not allowed it as it is now; `talaria plugins enable {name}` does"),
+            ),
+            Some(plugin) => wanted.push(plugin),
+        }
+    }
+    let starts = wanted.iter().map(|plugin| start_plugin(loaded, cwd, plugin));
+    let started = futures_util::future::join_all(starts).await;
+    let mut plugins = Vec::new();
+    for (found, started) in wanted.iter().zip(started) {
+        match started {
+            Ok(plugin) => plugins.push(Arc::new(plugin)),
+            Err(why) => warnings.push(format!("plugin {} is left out: {why}", found.name)),
+        }
+    }
+    plugins
+}
+
+/// The plugin that `context.engine` names.
+pub(crate) fn engine(
+    loaded: &Loaded,
+    plugins: &[Arc<Plugin>],
+    warnings: &mut Vec<String>,
+) -> Option<Arc<Plugin>> {
+    let name = loaded.config.context_engine.as_str();
+    if matches!(name, "" | "compressor") {
+        return None;
+    }
+    let found = plugins
+        .iter()
+        .find(|plugin| plugin.name() == name && plugin.has_engine());
+    if found.is_none() {
+        warnings.push(format!(
+            "context.engine: no enabled plugin {name:?} brings a context engine; the built-in one is used"
+        ));
+    }
+    found.cloned()
 }

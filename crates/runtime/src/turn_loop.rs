@@ -270,6 +270,12 @@ impl<'a> Drive<'a> {
         if let Some(text) = self.session.gauge.meter.pause_notice() {
             self.session.sink().warn(text);
         }
+        let trigger = if self.session.engine.is_some() {
+            let sizes = (self.session.gauge.sent(), setup.plan.trigger(), setup.plan.window);
+            self.session.engine_trigger(trigger, request, sizes).await
+        } else {
+            trigger
+        };
         trigger.filter(|_| self.session.may_compact())
     }
 
@@ -280,6 +286,7 @@ impl<'a> Drive<'a> {
             Err(failure) => failure.partial.as_ref().and_then(|partial| partial.usage),
         };
         self.session.account(usage);
+        self.session.engine_spent(usage);
         self.session.sink().tell(Event::Usage {
             task: Task::Main,
             usage: usage.unwrap_or_default(),

@@ -8,6 +8,7 @@ mod corpus;
 mod deltas;
 mod examples;
 mod fresh;
+mod hooks;
 mod measure;
 mod one_shot;
 mod reads;
@@ -52,6 +53,11 @@ const BENCHES: &[Bench] = &[
         name: "deltas",
         about: "a piece of an answer from the socket to the face",
         run: deltas::run,
+    },
+    Bench {
+        name: "hooks",
+        about: "what a hook costs a tool call",
+        run: hooks::run,
     },
     Bench {
         name: "store",

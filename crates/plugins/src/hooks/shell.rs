@@ -13,7 +13,7 @@ use crate::dialect;
 use crate::event::Power;
 use crate::matcher::Matcher;
 use crate::reply::{self, Reply};
-use crate::{Dialect, Payload};
+use crate::{Dialect, Event, Payload};
 
 /// What every hook of a session is run with.
 #[derive(Clone, Debug)]
@@ -104,6 +104,24 @@ impl ShellHook {
         Consents::of_home(&self.setup.home).decide(&self.spec, &identity, allowed)
     }
 
+    /// What its command needs and is not there.
+    pub fn missing(&self) -> Option<String> {
+        let argv = self.spec.argv(&self.setup.user_home).ok()?;
+        let program = argv.first()?;
+        let path = self
+            .setup
+            .variables
+            .get(std::ffi::OsStr::new("PATH"))
+            .cloned()
+            .unwrap_or_default();
+        let there = if program.contains('/') {
+            self.spec.root.join(program).is_file()
+        } else {
+            std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+        };
+        (!there).then(|| format!("{program} is not there"))
+    }
+
     /// For this process only: it is not asked about again, and does not run.
     pub fn put_off(&self) {
         self.set(Standing::Refused);
@@ -140,6 +158,11 @@ impl ShellHook {
             if !name.tools.is_empty() && !name.tools.contains(&payload.tool_name()) {
                 return false;
             }
+        }
+        // In Hermes a session starts once; the others have a word for going on with it.
+        let goes_on = payload.event == Event::OnSessionStart && payload.text("source") == Some("resume");
+        if goes_on && spec.dialect == Dialect::Hermes {
+            return false;
         }
         let subjects = dialect::subjects(spec.name, spec.dialect, payload);
         self.matcher.is_met(&subjects)

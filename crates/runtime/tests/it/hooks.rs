@@ -22,7 +22,7 @@ fn calls(command: &str) -> Value {
 /// What the model read as the result of its first call.
 fn first_result(rig: &Rig) -> String {
     let requests = rig.server.main_requests();
-    let messages = requests.last().unwrap().messages().clone();
+    let messages = requests.last().unwrap().messages();
     let tool = messages.iter().find(|message| message["role"] == "tool").unwrap();
     tool["content"].as_str().unwrap().to_owned()
 }

@@ -15,6 +15,7 @@ mod hooks;
 mod laws;
 mod memory;
 mod mutations;
+mod plugins;
 mod review;
 mod rig;
 mod sessions;
