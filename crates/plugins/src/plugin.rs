@@ -24,6 +24,8 @@ pub const PROTOCOL: u64 = 1;
 const GREETING: Duration = Duration::from_secs(5);
 /// How long it may take to answer an event.
 const HOOK: Duration = Duration::from_secs(10);
+/// How long its context engine may take to say whether it is time to compress.
+const JUDGEMENT: Duration = Duration::from_secs(2);
 /// How long it may take to end.
 const FAREWELL: Duration = Duration::from_millis(200);
 /// Missing answers in a row after which it is left alone.
@@ -224,7 +226,13 @@ impl Plugin {
     /// # Errors
     /// When it gives no answer, in words.
     pub async fn engine(&self, method: &str, params: Value) -> Result<Value, String> {
-        self.call(&format!("engine.{method}"), params, self.limit()).await
+        // Compressing may take a model; saying whether to must not hold every request back.
+        let limit = if method == "compress" {
+            self.limit()
+        } else {
+            JUDGEMENT
+        };
+        self.call(&format!("engine.{method}"), params, limit).await
     }
 
     /// Tells its context engine something, without waiting.

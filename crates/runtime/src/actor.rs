@@ -118,7 +118,7 @@ impl Session {
         self.ask_about_hooks(cancel).await;
         let mut prepared = self.prepare(content).await?;
         if let Err(why) = self.heard(&mut prepared.prompt, cancel).await {
-            return Ok(self.refused(why));
+            return Ok(self.refused(&why));
         }
         self.sink.enter(self.id.clone(), turn.clone());
         if let Some(text) = self.does_not_fit(&prepared.setup) {
@@ -150,7 +150,7 @@ impl Session {
     }
 
     /// The result of a turn that a hook has refused.
-    fn refused(&mut self, why: String) -> TurnResult {
+    fn refused(&mut self, why: &str) -> TurnResult {
         let mut result = self.failed_result(TurnError {
             kind: ErrorKind::Refused,
             message: format!("a hook refused this prompt: {why}"),

@@ -233,8 +233,7 @@ impl Engine {
             events,
             session.id.clone(),
             inbox.clone(),
-            session.reviews.watch(),
-            session.hooks.clone(),
+            (session.reviews.watch(), session.hooks.clone()),
         );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));

@@ -31,8 +31,7 @@ impl SessionHandle {
         events: Events,
         id: SessionId,
         inbox: Arc<Inbox>,
-        busy: watch::Receiver<bool>,
-        hooks: Arc<Hooks>,
+        (busy, hooks): (watch::Receiver<bool>, Arc<Hooks>),
     ) -> Self {
         Self {
             ops,

@@ -96,7 +96,7 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
         }
         Action::Enable { hooks, all } => {
             let chosen = if all {
-                found.hooks.clone()
+                found.hooks
             } else {
                 chosen(&found, &hooks)?
             };

@@ -32,7 +32,7 @@ pub enum Piece {
 /// # Errors
 /// When it may not be gone on with; why, in words.
 pub fn accept_foreign(history: &[StoredMessage], pieces: &[Piece]) -> Result<Compressed, String> {
-    let order: Vec<usize> = pieces.iter().filter_map(|piece| place(piece)).collect();
+    let order: Vec<usize> = pieces.iter().filter_map(place).collect();
     if let Some(wrong) = order.iter().find(|place| **place >= history.len()) {
         return Err(format!(
             "it keeps message {wrong}, and there are {}",

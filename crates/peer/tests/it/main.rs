@@ -1,5 +1,11 @@
 //! Programs of a few lines of `sh`, each with one way to be a nuisance.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

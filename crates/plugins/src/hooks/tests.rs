@@ -43,8 +43,7 @@ impl Rig {
 
     fn hook(
         &self,
-        event: &str,
-        dialect: Dialect,
+        (event, dialect): (&str, Dialect),
         written: Written,
         origin: Origin,
         accept: bool,
@@ -60,7 +59,7 @@ impl Rig {
             ..Written::default()
         };
         change(&mut written);
-        self.hook("pre_tool_call", Dialect::Hermes, written, Origin::Home, true)
+        self.hook(("pre_tool_call", Dialect::Hermes), written, Origin::Home, true)
     }
 
     fn call(&self) -> Payload {
@@ -120,8 +119,7 @@ async fn what_nobody_allowed_does_not_run_and_a_changed_script_asks_again() {
     let rig = Rig::new();
     let command = rig.script("check.sh", "echo one >&2; exit 2");
     let hook = rig.hook(
-        "pre_tool_call",
-        Dialect::Hermes,
+        ("pre_tool_call", Dialect::Hermes),
         Written {
             command: command.clone(),
             ..Written::default()
@@ -158,7 +156,7 @@ async fn a_project_s_hook_is_asked_about_whatever_the_home_accepts() {
         on_failure: Some("block".to_owned()),
         ..Written::default()
     };
-    let hook = rig.hook("PreToolUse", Dialect::Claude, written, origin, true);
+    let hook = rig.hook(("PreToolUse", Dialect::Claude), written, origin, true);
     assert_eq!(hook.standing(), Standing::Open);
     assert_eq!(only(hook).fire(&rig.call()).await.blocked(), None);
 }
@@ -176,7 +174,7 @@ async fn hermes_list_of_allowed_hooks_is_honoured_and_kept() {
             command: command.to_owned(),
             ..Written::default()
         };
-        rig.hook("pre_tool_call", Dialect::Hermes, written, Origin::Home, false)
+        rig.hook(("pre_tool_call", Dialect::Hermes), written, Origin::Home, false)
     };
     assert_eq!(hook("true").standing(), Standing::Allowed);
     let other = hook("false");
@@ -203,8 +201,7 @@ echo '{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"file_
         ..Written::default()
     };
     let hook = rig.hook(
-        "PreToolUse",
-        Dialect::Claude,
+        ("PreToolUse", Dialect::Claude),
         written,
         Origin::Imported(rig.project()),
         false,
@@ -264,8 +261,7 @@ async fn what_nobody_waits_for_is_told_in_order_and_to_the_end() {
         ..Written::default()
     };
     let hooks = Arc::new(only(rig.hook(
-        "on_session_end",
-        Dialect::Hermes,
+        ("on_session_end", Dialect::Hermes),
         written,
         Origin::Home,
         true,

@@ -1,5 +1,7 @@
 //! Hooks in whole turns.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 use talaria_runtime::Open;
 use talaria_types::{ApprovalAnswer, Event, ExitReason, Op};
@@ -250,7 +252,6 @@ async fn claude_code_s_project_hooks_ask_once_and_then_work() {
         "grep -q '\"stop_hook_active\":true' || { echo 'tests fail' >&2; exit 2; }\n",
     )
     .unwrap();
-    use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder.join("guard.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let engine = rig.interactive_engine();
     let mut talk = Talk::open(&engine, Open::New).await;

@@ -207,6 +207,7 @@ async fn what_an_engine_gives_and_breaks_a_rule_is_not_used_and_said() {
         &rig,
         &brings,
         &[
+            ("engine.should_compress", say(&json!(null))),
             (
                 "engine.compress",
                 say(&json!({"messages": [{"summary": "all gone"}]})),
