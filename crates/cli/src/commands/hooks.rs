@@ -95,11 +95,7 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
             test(found, &payload, json)
         }
         Action::Enable { hooks, all } => {
-            let chosen = if all {
-                found.hooks
-            } else {
-                chosen(&found, &hooks)?
-            };
+            let chosen = if all { found.hooks } else { chosen(&found, &hooks)? };
             decide(&chosen, true, json)
         }
         Action::Disable { hooks } => decide(&chosen(&found, &hooks)?, false, json),

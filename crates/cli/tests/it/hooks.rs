@@ -33,7 +33,7 @@ fn a_hook_runs_once_it_is_allowed_and_not_before() {
         .ok()
         .json();
     assert_eq!(tested["replies"][0]["block"], "not on Fridays");
-    run(&home, &["-z", "make it"]).ok();
+    run(&home, &["--continue=", "-z", "make it"]).ok();
     assert!(!home.work().join("made").exists());
     let off = run(&home, &["hooks", "revoke", &id]).ok();
     assert!(off.out.contains("disabled"), "{}", off.told());
@@ -59,7 +59,10 @@ fn what_came_with_a_project_is_left_out_with_the_rules() {
         json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "date"}]}]}});
     script(&home, ".claude/settings.json", &settings.to_string());
     assert!(run(&home, &["-z", "a"]).ok().err.contains("UserPromptSubmit"));
-    assert_eq!(run(&home, &["-z", "a", "--ignore-rules"]).ok().err, "");
+    assert_eq!(
+        run(&home, &["--continue=", "-z", "a", "--ignore-rules"]).ok().err,
+        ""
+    );
 }
 
 #[test]

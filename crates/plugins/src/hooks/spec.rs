@@ -164,6 +164,7 @@ impl HookSpec {
             .unwrap_or_else(|| self.command.split_whitespace().map(str::to_owned).collect());
         let root = self.root.display().to_string();
         let mut files = Vec::new();
+        let mut before = String::new();
         for word in words {
             let mut word = at_home(word.trim_matches([';', '(', ')', '&', '|']), user_home);
             for variable in ["CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"] {
@@ -173,12 +174,38 @@ impl HookSpec {
             }
             let path = self.root.join(&word);
             let is_system = SYSTEM.iter().any(|folder| word.starts_with(folder));
-            if !is_system && path.is_file() && !files.contains(&path) {
+            if !is_system && path.is_file() && is_script(&path, &before) && !files.contains(&path) {
                 files.push(path);
             }
+            before = word;
         }
         files
     }
+}
+
+/// Whether a file that a command names is run by it, rather than read or written.
+fn is_script(path: &Path, before: &str) -> bool {
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+    const INTERPRETERS: &[&str] = &[
+        "sh", "bash", "zsh", "dash", "fish", "python", "python3", "node", "deno", "bun", "ruby", "perl",
+        "php", "lua", "run", "uv", "source", ".",
+    ];
+    const ENDINGS: &[&str] = &[
+        "sh", "bash", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "lua",
+    ];
+    let program = before.rsplit('/').next().unwrap_or_default();
+    let ending = path
+        .extension()
+        .and_then(std::ffi::OsStr::to_str)
+        .unwrap_or_default();
+    let runs = std::fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0);
+    if runs || INTERPRETERS.contains(&program) || ENDINGS.contains(&ending) {
+        return true;
+    }
+    let mut start = [0; 2];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"#!"
 }
 
 fn at_home(word: &str, user_home: &Path) -> String {

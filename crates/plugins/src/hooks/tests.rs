@@ -148,6 +148,23 @@ async fn what_nobody_allowed_does_not_run_and_a_changed_script_asks_again() {
 }
 
 #[tokio::test]
+async fn a_hook_that_writes_a_log_stays_allowed() {
+    let rig = Rig::new();
+    let written = Written {
+        command: "cat >> log".to_owned(),
+        ..Written::default()
+    };
+    let origin = Origin::Project(rig.project().join(".claude/settings.json"));
+    let hook = rig.hook(("PreToolUse", Dialect::Claude), written, origin, false);
+    hook.decide(true).unwrap();
+    for _ in 0..2 {
+        only(hook.clone()).fire(&rig.call()).await;
+        assert_eq!(hook.standing(), Standing::Allowed);
+    }
+    assert!(rig.project().join("log").is_file());
+}
+
+#[tokio::test]
 async fn a_project_s_hook_is_asked_about_whatever_the_home_accepts() {
     let rig = Rig::new();
     let origin = Origin::Project(rig.project().join(".claude/settings.json"));
