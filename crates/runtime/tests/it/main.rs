@@ -14,6 +14,7 @@ mod crash;
 mod laws;
 mod memory;
 mod mutations;
+mod recoveries;
 mod review;
 mod rig;
 mod sessions;
