@@ -6,6 +6,7 @@ mod context;
 mod goal;
 mod help;
 mod memory;
+mod model;
 mod new;
 mod resume;
 mod retry;
@@ -66,6 +67,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     memory::COMMAND,
     skills::COMMAND,
     status::COMMAND,
+    model::COMMAND,
     yolo::COMMAND,
 ];
 
