@@ -11,6 +11,7 @@ mod fresh;
 mod measure;
 mod one_shot;
 mod reads;
+mod review;
 mod stage;
 mod start;
 
@@ -52,6 +53,11 @@ const BENCHES: &[Bench] = &[
         name: "deltas",
         about: "a piece of an answer from the socket to the face",
         run: deltas::run,
+    },
+    Bench {
+        name: "review",
+        about: "a turn whose review is due",
+        run: review::run,
     },
     Bench {
         name: "store",
