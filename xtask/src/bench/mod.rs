@@ -12,6 +12,7 @@ mod hooks;
 mod measure;
 mod one_shot;
 mod reads;
+mod review;
 mod stage;
 mod start;
 
@@ -58,6 +59,11 @@ const BENCHES: &[Bench] = &[
         name: "hooks",
         about: "what a hook costs a tool call",
         run: hooks::run,
+    },
+    Bench {
+        name: "review",
+        about: "a turn whose review is due",
+        run: review::run,
     },
     Bench {
         name: "store",

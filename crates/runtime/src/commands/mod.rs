@@ -7,6 +7,7 @@ mod goal;
 mod help;
 mod hooks;
 mod memory;
+mod model;
 mod new;
 mod plugins;
 mod resume;
@@ -70,6 +71,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     hooks::COMMAND,
     plugins::COMMAND,
     status::COMMAND,
+    model::COMMAND,
     yolo::COMMAND,
 ];
 

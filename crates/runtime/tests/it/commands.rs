@@ -161,3 +161,49 @@ async fn compressing_here_takes_a_number_and_says_so() {
     }
     assert_eq!(rig.server.requests().len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_model_is_asked_from_the_next_turn_on_and_its_prompt_says_so() {
+    let rig = Rig::new(json!([text("one"), text("two")]));
+    let Rig { server, home } = rig;
+    let rig = Rig {
+        server: server.allowing("prefix"),
+        home,
+    };
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    talk.turn("begin").await;
+    assert!(say(&mut talk, "model", "").await.contains("mock-model of custom"));
+    assert!(
+        say(&mut talk, "model", "other-model")
+            .await
+            .contains("other-model of custom")
+    );
+    let (_, result) = talk.turn("on").await;
+    assert_eq!((result.model.as_str(), result.completed), ("other-model", true));
+    let requests = rig.server.main_requests();
+    assert_eq!(requests[1].model, "other-model");
+    assert!(
+        requests[1].says("other-model"),
+        "the prompt names the model before"
+    );
+    // The conversation itself goes on.
+    assert_eq!(requests[1].messages()[1..3].len(), 2);
+    assert!(requests[1].says("begin") && requests[1].says("one"));
+    let row = engine.store().session(&result.session_id).unwrap().unwrap();
+    assert_eq!(row.model.as_deref(), Some("other-model"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_cannot_be_had_changes_nothing() {
+    let rig = Rig::new(json!([text("one")]));
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    let refused = say(&mut talk, "model", "gpt-5 --provider no-such-provider").await;
+    assert!(
+        refused.contains("no-such-provider") && refused.contains("nothing was changed"),
+        "{refused}"
+    );
+    let (_, result) = talk.turn("begin").await;
+    assert_eq!(result.model, "mock-model");
+}

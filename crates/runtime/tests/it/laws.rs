@@ -84,7 +84,7 @@ struct Home {
     session: SessionId,
 }
 
-fn row(id: &SessionId, parent: Option<&SessionId>, config: serde_json::Value) -> NewSession {
+pub(crate) fn row(id: &SessionId, parent: Option<&SessionId>, config: serde_json::Value) -> NewSession {
     NewSession {
         id: id.clone(),
         source: "cli".to_owned(),

@@ -16,6 +16,7 @@ mod laws;
 mod memory;
 mod mutations;
 mod plugins;
+mod recoveries;
 mod review;
 mod rig;
 mod sessions;
