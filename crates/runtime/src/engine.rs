@@ -241,7 +241,11 @@ impl Engine {
             events,
             session.id.clone(),
             inbox.clone(),
-            (session.reviews.watch(), session.external.is_some()),
+            (
+                session.reviews.watch(),
+                session.hooks.clone(),
+                session.external.is_some(),
+            ),
         );
         inbox.work_into(work.clone());
         tokio::spawn(inbox.sort(received, work));
@@ -310,7 +314,9 @@ impl Engine {
             config.compression.min_tokens,
         );
         let window = models.current().provider.context_window().await.tokens;
-        let registry = shared.extensions().await.registry.clone();
+        let extensions = shared.extensions().await;
+        let (registry, hooks) = (extensions.registry.clone(), extensions.hooks.clone());
+        let engine = extensions.engine.clone();
         let selection = registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
@@ -357,6 +363,9 @@ impl Engine {
             nudges,
             reviews: Reviews::new(),
             external: None,
+            hooks,
+            engine,
+            told_start: None,
             title: None,
             shared,
         })

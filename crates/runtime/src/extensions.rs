@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use talaria_memory::providers::External;
+use talaria_plugins::{Hooks, Plugin};
 use talaria_tools::Registry;
 
 use crate::engine::Shared;
 use crate::external_memory;
 use crate::toolbox::{self, Rooms};
+use crate::{plugged, plugin_tools};
 
 /// The engine's tools, with those that others bring.
 pub(crate) struct Extensions {
@@ -16,6 +18,12 @@ pub(crate) struct Extensions {
     pub(crate) registry: Arc<Registry>,
     /// The memory provider, if there is one and it is ready.
     pub(crate) external: Option<Arc<External>>,
+    /// Who is told what happens, and has a say.
+    pub(crate) hooks: Arc<Hooks>,
+    /// The plugins that run.
+    pub(crate) plugins: Vec<Arc<Plugin>>,
+    /// The one that compresses conversations, when one was chosen.
+    pub(crate) engine: Option<Arc<Plugin>>,
     /// What the person should know about those that could not be had.
     pub(crate) warnings: Vec<String>,
 }
@@ -34,9 +42,25 @@ impl Extensions {
         if let Some(external) = &external {
             warnings.extend(external_memory::add_tools(&mut registry, external));
         }
+        // What came with a repository is one of its rules.
+        let project = (!shared.options.ignore_rules).then_some(shared.options.cwd.as_path());
+        let found = plugged::found_hooks(&shared.loaded, project);
+        warnings.extend(found.warnings);
+        let plugins = plugged::started(
+            &shared.loaded,
+            &shared.options.cwd,
+            project.is_some(),
+            &mut warnings,
+        )
+        .await;
+        plugin_tools::add(&mut registry, &plugins, &mut warnings);
+        let engine = plugged::engine(&shared.loaded, &plugins, &mut warnings);
         Self {
             registry: Arc::new(registry),
             external,
+            hooks: Arc::new(Hooks::new(found.hooks, &plugins)),
+            plugins,
+            engine,
             warnings,
         }
     }

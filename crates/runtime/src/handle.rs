@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_plugins::Hooks;
 use talaria_types::{Envelope, Op, SessionId};
 use tokio::sync::{mpsc, watch};
 
@@ -12,6 +13,8 @@ use crate::inbox::Inbox;
 const FAREWELL: Duration = Duration::from_millis(250);
 /// The same with a memory provider, which has bounds of its own.
 const MEMORY_FAREWELL: Duration = Duration::from_secs(7);
+/// How long hooks may take in all to hear the last of what happened.
+const HOOKS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A session's events, in order; ends when the actor does.
 pub type Events = mpsc::UnboundedReceiver<Envelope>;
@@ -25,6 +28,7 @@ pub struct SessionHandle {
     busy: watch::Receiver<bool>,
     /// There is a memory provider to be told the last of it.
     remembers: bool,
+    hooks: Arc<Hooks>,
 }
 
 impl SessionHandle {
@@ -33,7 +37,7 @@ impl SessionHandle {
         events: Events,
         id: SessionId,
         inbox: Arc<Inbox>,
-        (busy, remembers): (watch::Receiver<bool>, bool),
+        (busy, hooks, remembers): (watch::Receiver<bool>, Arc<Hooks>, bool),
     ) -> Self {
         Self {
             ops,
@@ -41,6 +45,7 @@ impl SessionHandle {
             id,
             inbox,
             busy,
+            hooks,
             remembers,
         }
     }
@@ -77,6 +82,12 @@ impl SessionHandle {
         let mut busy = self.busy.clone();
         // The actor's end settles it too.
         let _ = busy.wait_for(|busy| !*busy).await;
+    }
+
+    /// Waits until hooks have heard everything that happened, also after the session has ended.
+    pub fn hooks_done(&self) -> impl Future<Output = ()> + use<> {
+        let hooks = self.hooks.clone();
+        async move { hooks.drained(HOOKS_PATIENCE).await }
     }
 
     /// The id it was opened under (a compression moves it; the events say so).

@@ -71,6 +71,12 @@ pub(crate) struct Session {
     pub(crate) reviews: Reviews,
     /// The memory provider, once this session was introduced to it.
     pub(crate) external: Option<talaria_memory::providers::Introduced>,
+    /// Who is told what happens.
+    pub(crate) hooks: Arc<talaria_plugins::Hooks>,
+    /// The session whose beginning they were told last.
+    pub(crate) told_start: Option<SessionId>,
+    /// The plugin that compresses conversations, when one was chosen.
+    pub(crate) engine: Option<Arc<talaria_plugins::Plugin>>,
     /// Title to give once there is a row.
     pub(crate) title: Option<String>,
 }

@@ -5,11 +5,14 @@
 //! file here and a line in [`BENCHES`]. Nothing here fails for being slow: figures are read, not asserted.
 
 mod corpus;
+mod deltas;
 mod examples;
 mod fresh;
+mod hooks;
 mod measure;
 mod one_shot;
 mod reads;
+mod review;
 mod stage;
 mod start;
 
@@ -46,6 +49,21 @@ const BENCHES: &[Bench] = &[
         name: "reads",
         about: "a turn that reads 50 files of 2 KiB, one a call",
         run: reads::run,
+    },
+    Bench {
+        name: "deltas",
+        about: "a piece of an answer from the socket to the face",
+        run: deltas::run,
+    },
+    Bench {
+        name: "hooks",
+        about: "what a hook costs a tool call",
+        run: hooks::run,
+    },
+    Bench {
+        name: "review",
+        about: "a turn whose review is due",
+        run: review::run,
     },
     Bench {
         name: "store",

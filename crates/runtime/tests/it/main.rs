@@ -8,12 +8,16 @@
 
 mod approvals;
 mod arrows;
+mod commands;
 mod compression;
 mod crash;
 mod external;
+mod hooks;
 mod laws;
 mod memory;
 mod mutations;
+mod plugins;
+mod recoveries;
 mod review;
 mod rig;
 mod sessions;
