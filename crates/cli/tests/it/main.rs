@@ -13,6 +13,7 @@ mod database;
 mod doctor;
 mod hooks;
 mod memory;
+mod memory_providers;
 mod models;
 mod program;
 mod secrets;
