@@ -395,6 +395,7 @@ fn a_projects_file_cannot_widen_permissions_or_redirect_the_key() {
         "command_allowlist",
         "security.redact_secrets",
         "fallback_providers",
+        "hooks",
     ];
     assert_eq!(told, expected);
 }
