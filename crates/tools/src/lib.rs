@@ -10,6 +10,7 @@
 pub mod approval;
 mod arguments;
 pub mod builtin;
+mod deferred;
 mod executor;
 mod files;
 mod host;
@@ -23,6 +24,6 @@ pub mod untrusted;
 
 pub use executor::{Batch, Executor};
 pub use host::{Host, JournalError, NullHost};
-pub use registry::{Registry, Selection, UnknownToolset};
+pub use registry::{Beyond, Deferral, Registry, Selection, UnknownToolset};
 pub use session::{ToolSession, ToolSettings};
 pub use tool::{AnyTool, Parallel, Tool, ToolContext, ToolError, ToolOutput, erase};
