@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 /// The most fields that are asked for, one by one.
-const FIELDS: usize = 10;
+const FIELDS: usize = 25;
 /// How often a field is asked for again after an answer that does not fit.
 const AGAIN: usize = 2;
 /// The longest text of a server in a question, in characters.

@@ -31,8 +31,6 @@ pub struct Surroundings {
     pub cwd: PathBuf,
     /// Asks a model in a server's name.
     pub sampler: Option<Sampler>,
-    /// A person types in this process.
-    pub interactive: bool,
 }
 
 /// The servers of a process.
@@ -122,6 +120,15 @@ impl Servers {
             registry.announce(&toolset);
             for tool in tool::all(server) {
                 registry.add(toolset.clone(), tool);
+            }
+        }
+    }
+
+    /// Adds the tools to `registry` while sessions run.
+    pub fn enter(&self, registry: &Registry) {
+        for server in &self.servers {
+            for tool in tool::all(server) {
+                registry.arrive(naming::toolset(server.name()), tool);
             }
         }
     }

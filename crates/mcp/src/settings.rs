@@ -225,9 +225,17 @@ impl ServerSettings {
         match &self.door {
             Door::Stdio { command, args, .. } => {
                 let words: Vec<&str> = std::iter::once(command).chain(args).map(String::as_str).collect();
-                talaria_redact::redact(&words.join(" ")).into_owned()
+                talaria_redact::redact_own(&words.join(" ")).into_owned()
             }
-            Door::Http { url, .. } => talaria_redact::redact(&without_query(url)).into_owned(),
+            Door::Http { url, .. } => talaria_redact::redact_own(&without_query(url)).into_owned(),
+        }
+    }
+
+    /// The program that is started, where there is one.
+    pub fn program(&self) -> Option<&str> {
+        match &self.door {
+            Door::Stdio { command, .. } => Some(command),
+            Door::Http { .. } => None,
         }
     }
 

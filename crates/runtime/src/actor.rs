@@ -27,6 +27,9 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    if let Some(extensions) = session.shared.known_extensions() {
+        extensions.close().await;
+    }
     session.reviews.stop().await;
 }
 

@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod insights;
 mod man;
+mod mcp;
 mod memory;
 mod mock_llm;
 mod model;
@@ -54,6 +55,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     replay::ROW,
     memory::ROW,
     skills::ROW,
+    mcp::ROW,
     config::ROW,
     model::ROW,
     models::ROW,

@@ -104,7 +104,7 @@ impl ClientHandler for Handler {
         params: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let text = talaria_redact::redact(&params.data.to_string()).into_owned();
+        let text = talaria_redact::redact_own(&params.data.to_string()).into_owned();
         tracing::debug!(server = %self.0.settings.name, level = ?params.level, "{text}");
     }
 

@@ -125,21 +125,20 @@ impl Link {
         patience: Duration,
         cancel: &CancellationToken,
     ) -> Result<Value, McpError> {
-        match self.send(wish, patience, cancel).await {
-            Err(Failed::Protocol(NO_METHOD, detail)) => match wish {
-                // Some tools only run as tasks, and say so in this way.
-                Wish::Tool { name, arguments } => {
-                    self.task(name, arguments, patience, cancel)
-                        .await
-                        .map_err(|error| match error {
-                            Failed::Protocol(_, _) => self.refused(detail),
-                            other => self.told(other, patience),
-                        })
-                }
-                _ => Err(self.refused(detail)),
-            },
-            other => other.map_err(|error| self.told(error, patience)),
+        let first = self.send(wish, patience, cancel).await;
+        let no_method = match &first {
+            Err(Failed::Protocol(code, _)) => *code == NO_METHOD,
+            Ok(result) => says_no_method(result),
+            Err(_) => false,
+        };
+        // Some tools only run as tasks, and say so in this way: nothing has run yet.
+        if let (true, Wish::Tool { name, arguments }) = (no_method, wish) {
+            match self.task(name, arguments, patience, cancel).await {
+                Err(Failed::Protocol(..)) => {}
+                other => return other.map_err(|error| self.told(error, patience)),
+            }
         }
+        first.map_err(|error| self.told(error, patience))
     }
 
     async fn send(
@@ -241,6 +240,12 @@ impl From<ServiceError> for Failed {
             other => Self::Transport(chain(&other)),
         }
     }
+}
+
+/// Whether a result is the protocol's "no such method", as the reference library puts it into results of tools.
+fn says_no_method(result: &Value) -> bool {
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    result["isError"] == true && text.starts_with(&format!("MCP error {NO_METHOD}:"))
 }
 
 /// Waits for an answer; on an interrupt or at the end of patience the server is told to stop.
@@ -360,7 +365,7 @@ async fn connect(
 fn unreachable(settings: &ServerSettings, detail: String) -> McpError {
     McpError::Unreachable {
         server: settings.name.clone(),
-        detail: talaria_redact::redact(&detail).into_owned(),
+        detail: talaria_redact::redact_own(&detail).into_owned(),
     }
 }
 

@@ -232,7 +232,7 @@ async fn fresh(home: &Path, settings: &ServerSettings) -> Result<AuthorizationMa
 fn here(settings: &ServerSettings, detail: &str) -> McpError {
     McpError::Unreachable {
         server: settings.name.clone(),
-        detail: talaria_redact::redact(detail).into_owned(),
+        detail: talaria_redact::redact_own(detail).into_owned(),
     }
 }
 

@@ -44,8 +44,9 @@ const LAST_LINES: usize = 8;
 const LINE: usize = 1_000;
 /// The size at which the log of stderr begins anew, in bytes.
 const LOG: u64 = 5 * 1024 * 1024;
-/// How long a program may take to end after its stdin is closed, and after it is told to.
-const GRACE: Duration = Duration::from_millis(200);
+/// How long a program may take to end after its stdin is closed, and after it is told to: a person who
+/// leaves waits for both.
+const GRACE: Duration = Duration::from_millis(80);
 
 /// The last lines a program wrote to stderr.
 #[derive(Clone, Default)]
@@ -57,7 +58,7 @@ impl LastWords {
         if lines.len() == LAST_LINES {
             lines.pop_front();
         }
-        lines.push_back(talaria_redact::redact(line).into_owned());
+        lines.push_back(talaria_redact::redact_own(line).into_owned());
     }
 
     /// `why`, with the last lines.
@@ -199,7 +200,7 @@ async fn listen(
         }
         words.push(text);
         if let Some(file) = &mut file {
-            let _ = writeln!(file, "[{server}] {}", talaria_redact::redact(text));
+            let _ = writeln!(file, "[{server}] {}", talaria_redact::redact_own(text));
         }
     }
 }

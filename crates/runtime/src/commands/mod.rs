@@ -5,8 +5,10 @@ mod compress;
 mod context;
 mod goal;
 mod help;
+mod mcp;
 mod memory;
 mod new;
+mod reload_mcp;
 mod resume;
 mod retry;
 mod skills;
@@ -65,6 +67,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     retry::COMMAND,
     memory::COMMAND,
     skills::COMMAND,
+    mcp::COMMAND,
+    reload_mcp::COMMAND,
     status::COMMAND,
     yolo::COMMAND,
 ];
