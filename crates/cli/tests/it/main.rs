@@ -15,6 +15,7 @@ mod mcp;
 mod memory;
 mod models;
 mod program;
+mod secrets;
 mod sessions;
 mod skills;
 mod spending;

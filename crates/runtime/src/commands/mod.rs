@@ -7,6 +7,7 @@ mod goal;
 mod help;
 mod mcp;
 mod memory;
+mod model;
 mod new;
 mod reload_mcp;
 mod resume;
@@ -70,6 +71,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     mcp::COMMAND,
     reload_mcp::COMMAND,
     status::COMMAND,
+    model::COMMAND,
     yolo::COMMAND,
 ];
 

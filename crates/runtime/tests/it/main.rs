@@ -8,11 +8,13 @@
 
 mod approvals;
 mod arrows;
+mod commands;
 mod compression;
 mod crash;
 mod laws;
 mod memory;
 mod mutations;
+mod recoveries;
 mod review;
 mod rig;
 mod sessions;
