@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     AgentConfig, ApprovalsConfig, CompressionConfig, Config, CuratorConfig, DisplayConfig, GoalsConfig,
     GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionResetConfig,
-    SessionsConfig, SkillsConfig, TerminalConfig,
+    SessionsConfig, SkillsConfig, TerminalConfig, ToolSearchConfig,
 };
 
 impl Default for Config {
@@ -35,6 +35,8 @@ impl Default for Config {
             sessions: SessionsConfig::default(),
             session_reset: SessionResetConfig::default(),
             goals: GoalsConfig::default(),
+            mcp_servers: BTreeMap::new(),
+            tool_search: ToolSearchConfig::default(),
             logging: LoggingConfig::default(),
             file_read_max_chars: 100_000,
             context_file_max_chars: None,
@@ -191,6 +193,15 @@ impl Default for SessionResetConfig {
             mode: "none".to_owned(),
             at_hour: 4,
             idle_minutes: 1_440,
+        }
+    }
+}
+
+impl Default for ToolSearchConfig {
+    fn default() -> Self {
+        Self {
+            enabled: "auto".to_owned(),
+            threshold_pct: 10.0,
         }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Key> {
 }
 
 /// Sections whose keys are not fixed; see the records.
-pub(crate) const RECORDS: [&str; 7] = [
+pub(crate) const RECORDS: [&str; 8] = [
     "providers",
     "custom_providers",
     "fallback_providers",
@@ -86,6 +86,7 @@ pub(crate) const RECORDS: [&str; 7] = [
     "auxiliary",
     "credential_pool_strategies",
     "hooks",
+    "mcp_servers",
 ];
 
 /// All names and sections this program reads, for telling which ones it does not.
@@ -303,6 +304,13 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::U64(&mut c.session_reset.idle_minutes)
     })
     .least(1),
+    key("tools.tool_search.enabled", |c| {
+        Slot::Text(&mut c.tool_search.enabled)
+    })
+    .rule(Rule::OneOf(&["auto", "true", "false"])),
+    key("tools.tool_search.threshold_pct", |c| {
+        Slot::Float(&mut c.tool_search.threshold_pct)
+    }),
     key("goals.max_turns", |c| Slot::U32(&mut c.goals.max_turns)).least(1),
     key("logging.level", |c| Slot::Text(&mut c.logging.level)).rule(Rule::OneOf(LEVELS)),
     key("logging.max_size_mb", |c| Slot::U64(&mut c.logging.max_size_mb)).least(1),

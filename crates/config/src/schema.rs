@@ -50,6 +50,10 @@ pub struct Config {
     pub session_reset: SessionResetConfig,
     /// `goals`.
     pub goals: GoalsConfig,
+    /// `mcp_servers.<name>`, as it is written: each entry is read by whoever speaks with the server.
+    pub mcp_servers: BTreeMap<String, serde_json::Value>,
+    /// `tools.tool_search`.
+    pub tool_search: ToolSearchConfig,
     /// `logging`.
     pub logging: LoggingConfig,
     /// `file_read_max_chars`: the most characters one `read_file` gives.
@@ -373,6 +377,16 @@ pub struct SessionResetConfig {
     pub at_hour: u32,
     /// `idle_minutes`: silence after which one ends (1 440).
     pub idle_minutes: u64,
+}
+
+/// `tools.tool_search`.
+#[derive(Clone, Debug)]
+pub struct ToolSearchConfig {
+    /// `enabled`: whether the tools of servers and plugins are looked up instead of sent with every request:
+    /// `auto` (when they are many), `true`, `false`.
+    pub enabled: String,
+    /// `threshold_pct`: how many are many: the part of the window that their schemas may take, in percent (10).
+    pub threshold_pct: f64,
 }
 
 /// `goals`.

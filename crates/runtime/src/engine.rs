@@ -80,6 +80,11 @@ impl Shared {
         self.extensions.get_or_init(|| Extensions::start(self)).await
     }
 
+    /// What others bring, once it was asked for.
+    pub(crate) fn known_extensions(&self) -> Option<&Extensions> {
+        self.extensions.get()
+    }
+
     /// The model of a side task, when it is not the session's own.
     pub(crate) fn auxiliary(&self, task: Task) -> Option<Arc<Model>> {
         self.auxiliary.get(&task).cloned()
