@@ -27,6 +27,7 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    session.desk.close().await;
     session.reviews.stop().await;
 }
 

@@ -10,6 +10,7 @@ use talaria_store::{Result, SessionStore};
 use talaria_tools::{Registry, erase};
 
 use crate::curated::Curated;
+use crate::delegate::{DelegateTask, Desk};
 use crate::memory_tool::MemoryTool;
 use crate::recall::Recall;
 use crate::session_search::SessionSearch;
@@ -45,6 +46,16 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
     registry.add("skills", erase(SkillView(bench.clone())));
     registry.add("skills", erase(SkillManage(bench)));
     registry
+}
+
+/// The same for one session, which may hand work to subagents.
+pub(crate) fn of_session(registry: &Arc<Registry>, desk: &Arc<Desk>) -> Arc<Registry> {
+    if !desk.shared.may_delegate() {
+        return registry.clone();
+    }
+    let mut registry = Registry::clone(registry);
+    registry.add("delegation", erase(DelegateTask(desk.clone())));
+    Arc::new(registry)
 }
 
 /// The sets of tools that sessions of this configuration have, with the tools of each.

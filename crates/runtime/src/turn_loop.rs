@@ -278,6 +278,7 @@ impl<'a> Drive<'a> {
             question_timeout: Duration::from_secs(config.agent.clarify_timeout),
         };
         let host = TurnHost::new(parts, run.unsaved(), run.calls());
+        self.session.tell_desk();
         let batch = {
             let work = self.session.executor().run_all(run.calls(), &host, &self.cancel);
             tokio::pin!(work);
@@ -292,6 +293,7 @@ impl<'a> Drive<'a> {
         };
         let (answer, rows) = host.into_rows(&batch.results)?;
         run.saved(&answer);
+        self.session.account_delegated()?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
             rows,

@@ -228,6 +228,7 @@ impl Executor {
             call,
             session: &self.session,
             host: run.host,
+            inner: Some(self),
             cancel: run.cancel,
         };
         // The future is made inside the guarded block: a tool may also panic before its first await.
@@ -282,6 +283,62 @@ impl Executor {
             ok: false,
             duration_ms: 0,
         }
+    }
+
+    /// Whether the session has this tool.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        self.selection.names.iter().any(|name| name == tool)
+    }
+
+    /// Runs one call on behalf of another that is running; its result is not the model's, so neither the
+    /// guard-rails nor the budgets of results know of it, and what it reads counts as unseen.
+    pub(crate) async fn run_inner(
+        &self,
+        call: &ToolCall,
+        host: &dyn Host,
+        cancel: &CancellationToken,
+    ) -> ToolResult {
+        let calls = std::slice::from_ref(call);
+        let plan = Plan::new(calls, &self.registry, &self.selection, &self.session);
+        let Some(Planned::Ready(ready)) = plan.calls.first() else {
+            let error = match plan.calls.first() {
+                Some(Planned::Invalid { error, .. }) => error.as_str(),
+                _ => "the call could not be understood",
+            };
+            return self.error_result(call, &call.name, error);
+        };
+        let settings = self.session.settings();
+        let run = Run {
+            calls,
+            host,
+            cancel,
+            budget: Budget::new(&settings.home, settings.window),
+        };
+        let arguments = self.session.mask().arguments(&ready.args);
+        if let Err(error) = host.started(call, &ready.name, &arguments, ready.tool.effect()) {
+            return self.error_result(call, &ready.name, &error.to_string());
+        }
+        let began = Instant::now();
+        let seen = self.session.reads().set_aside();
+        let outcome = self.outcome(&run, call, ready).await;
+        self.session.reads().put_back(seen);
+        let masked = outcome.is_ok() && ready.tool.masks_secrets();
+        let output = outcome.unwrap_or_else(|error| failed(&ready.name, &error));
+        let output = if masked {
+            output
+        } else {
+            self.session.mask().output(output, &ready.args)
+        };
+        let result = ToolResult {
+            call_id: call.id.clone(),
+            name: ready.name.clone(),
+            content: output.content,
+            brief: output.brief,
+            ok: output.ok,
+            duration_ms: milliseconds(began.elapsed()),
+        };
+        host.finished(call, &result);
+        result
     }
 
     /// The session.

@@ -24,5 +24,5 @@ pub mod untrusted;
 pub use executor::{Batch, Executor};
 pub use host::{Host, JournalError, NullHost};
 pub use registry::{Registry, Selection, UnknownToolset};
-pub use session::{ToolSession, ToolSettings};
+pub use session::{CodeSettings, ToolSession, ToolSettings};
 pub use tool::{AnyTool, Parallel, Tool, ToolContext, ToolError, ToolOutput, erase};

@@ -63,7 +63,7 @@ const KNOWN_ELSEWHERE: &[&str] = &[
 ];
 
 /// All tools, by toolset.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     entries: Vec<(Cow<'static, str>, Arc<dyn AnyTool>)>,
 }

@@ -49,8 +49,31 @@ pub struct ToolSettings {
     pub loop_warnings: bool,
     /// The model's window in tokens; result budgets scale with it. 0 when unknown.
     pub window: u64,
+    /// `code_execution`.
+    pub code: CodeSettings,
     /// Names of environment variables that hold this program's own secrets.
     pub secret_env: Vec<String>,
+}
+
+/// `code_execution`: how scripts are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeSettings {
+    /// `mode: strict`.
+    pub strict: bool,
+    /// `timeout`, seconds.
+    pub timeout_s: u64,
+    /// `max_tool_calls`.
+    pub max_calls: u32,
+}
+
+impl Default for CodeSettings {
+    fn default() -> Self {
+        Self {
+            strict: false,
+            timeout_s: 300,
+            max_calls: 50,
+        }
+    }
 }
 
 impl ToolSettings {
@@ -72,6 +95,7 @@ impl ToolSettings {
             hard_stop: false,
             loop_warnings: true,
             window: 200_000,
+            code: CodeSettings::default(),
             secret_env: Vec::new(),
         }
     }
@@ -177,6 +201,13 @@ impl ToolSession {
     /// Forgets which files were read; after a compression the model no longer has them.
     pub fn forget_reads(&self) {
         self.reads().forget_views();
+    }
+
+    /// The files that were read here and changed since by somebody else; what was seen of them is void.
+    pub fn changed_reads(&self) -> Vec<String> {
+        let now = |path: &Path| std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata));
+        let paths = self.reads().take_changed(now);
+        paths.iter().map(|path| self.shown(path)).collect()
     }
 
     /// The todo list as the text that a summary carries; nothing when all is done.

@@ -24,6 +24,8 @@ pub enum Task {
     WebExtract,
     /// Whether a command may run.
     Approval,
+    /// What subagents have used, charged to the session that started them.
+    Delegate,
 }
 
 impl Task {
@@ -37,6 +39,7 @@ impl Task {
             Self::GoalJudge => "goal_judge",
             Self::WebExtract => "web_extract",
             Self::Approval => "approval",
+            Self::Delegate => "delegate",
         }
     }
 }

@@ -10,6 +10,7 @@ mod approvals;
 mod arrows;
 mod compression;
 mod crash;
+mod delegation;
 mod laws;
 mod memory;
 mod mutations;

@@ -33,7 +33,7 @@ pub(crate) enum Repeat {
 }
 
 /// A page of a file: path, first line, number of lines.
-type View = (PathBuf, u64, u64);
+pub(crate) type View = (PathBuf, u64, u64);
 
 /// The log.
 #[derive(Debug, Default)]
@@ -79,6 +79,20 @@ impl ReadLog {
         self.stamps.get(path).is_some_and(|then| *then != now)
     }
 
+    /// The files that are not any more as they were when they were last read or written here, each told once.
+    pub(crate) fn take_changed(&mut self, now: impl Fn(&Path) -> Option<Stamp>) -> Vec<PathBuf> {
+        let changed = |(path, then): &(&PathBuf, &Stamp)| now(path) != Some(**then);
+        let mut paths: Vec<PathBuf> = self
+            .stamps
+            .iter()
+            .filter(changed)
+            .map(|(path, _)| path.clone())
+            .collect();
+        paths.sort();
+        self.views.retain(|(seen, _, _), _| !paths.contains(seen));
+        paths
+    }
+
     /// Counts the same search in a row: 1 for a new one.
     pub(crate) fn searched(&mut self, key: String) -> u32 {
         let count = match &self.search {
@@ -92,6 +106,16 @@ impl ReadLog {
     /// Another tool ran, so looking again may show something new.
     pub(crate) fn other_tool(&mut self) {
         self.search = None;
+    }
+
+    /// Takes the views away, so that a look at a file is answered as if it were the first.
+    pub(crate) fn set_aside(&mut self) -> HashMap<View, (Stamp, u32)> {
+        std::mem::take(&mut self.views)
+    }
+
+    /// The views are again what the model was sent; those since were none.
+    pub(crate) fn put_back(&mut self, views: HashMap<View, (Stamp, u32)>) {
+        self.views = views;
     }
 
     /// The model no longer has what it was sent.
