@@ -444,6 +444,9 @@ impl Session {
                 let (_, mut report) = self.nothing(order, planned.tokens_before, String::new());
                 report.reason = None;
                 report.messages_hidden = hidden;
+                let rows = planned.plan.tokens_before();
+                let around = planned.tokens_before.saturating_sub(rows);
+                report.tokens_after = (around + planned.plan.expected_after()).min(planned.tokens_before);
                 Ok(report)
             }
             Err((why, tokens)) => Ok(self.nothing(order, tokens, why).1),

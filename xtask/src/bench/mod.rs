@@ -5,6 +5,7 @@
 //! file here and a line in [`BENCHES`]. Nothing here fails for being slow: figures are read, not asserted.
 
 mod corpus;
+mod deltas;
 mod examples;
 mod fresh;
 mod measure;
@@ -46,6 +47,11 @@ const BENCHES: &[Bench] = &[
         name: "reads",
         about: "a turn that reads 50 files of 2 KiB, one a call",
         run: reads::run,
+    },
+    Bench {
+        name: "deltas",
+        about: "a piece of an answer from the socket to the face",
+        run: deltas::run,
     },
     Bench {
         name: "store",

@@ -14,6 +14,7 @@ mod doctor;
 mod memory;
 mod models;
 mod program;
+mod secrets;
 mod sessions;
 mod skills;
 mod spending;

@@ -7,6 +7,7 @@ mod context;
 mod goal;
 mod help;
 mod memory;
+mod model;
 mod new;
 mod resume;
 mod retry;
@@ -68,6 +69,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     memory::COMMAND,
     skills::COMMAND,
     status::COMMAND,
+    model::COMMAND,
     yolo::COMMAND,
 ];
 

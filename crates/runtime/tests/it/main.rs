@@ -8,12 +8,14 @@
 
 mod approvals;
 mod arrows;
+mod commands;
 mod compression;
 mod crash;
 mod delegation;
 mod laws;
 mod memory;
 mod mutations;
+mod recoveries;
 mod review;
 mod rig;
 mod sessions;
