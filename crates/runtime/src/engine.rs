@@ -30,7 +30,7 @@ use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
 use crate::skill_turns;
-use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, setup, toolbox};
+use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -321,7 +321,7 @@ impl Engine {
         );
         let window = models.current().provider.context_window().await.tokens;
         let desk = Desk::new(shared.clone(), sink.clone(), inbox.clone());
-        let registry = toolbox::of_session(&shared.extensions().await.registry, &desk);
+        let registry = shared.extensions().await.registry.clone();
         let mut selection = registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
@@ -334,6 +334,7 @@ impl Engine {
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let tool_session = ToolSession::new(settings);
+        tool_session.furnish(desk.clone());
         tool_session.hide_secrets(setup::secrets(&shared.loaded));
         let judged = approval_judge::Judged::default();
         tool_session.grants().set_judge(approval_judge::judge(

@@ -24,6 +24,7 @@ impl Extensions {
             curated: shared.curated.clone(),
             library: shared.library.clone(),
             skills_wait: shared.loaded.config.skills.write_approval,
+            delegates: shared.loaded.config.delegation.max_spawn_depth > 0,
         });
         Self {
             registry: Arc::new(registry),

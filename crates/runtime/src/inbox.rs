@@ -145,7 +145,8 @@ impl Inbox {
                 }
                 Op::Command { ref name, ref args } => {
                     // Without a turn it is one of the session's commands like any other.
-                    let aside = self.lock().aside.clone().filter(|_| self.goes_on());
+                    let busy = self.goes_on();
+                    let aside = self.lock().aside.clone().filter(|_| busy);
                     if !aside.is_some_and(|aside| aside(name, args)) {
                         let _ = work.send(op);
                     }

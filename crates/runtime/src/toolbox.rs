@@ -10,7 +10,7 @@ use talaria_store::{Result, SessionStore};
 use talaria_tools::{Registry, erase};
 
 use crate::curated::Curated;
-use crate::delegate::{DelegateTask, Desk};
+use crate::delegate::DelegateTask;
 use crate::memory_tool::MemoryTool;
 use crate::recall::Recall;
 use crate::session_search::SessionSearch;
@@ -25,6 +25,8 @@ pub(crate) struct Rooms {
     pub(crate) library: Arc<Library>,
     /// What the model writes as a skill waits for the person.
     pub(crate) skills_wait: bool,
+    /// Work may be handed to subagents.
+    pub(crate) delegates: bool,
 }
 
 /// Every tool, over these rooms.
@@ -41,21 +43,14 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
         };
         registry.add("memory", erase(tool));
     }
+    if rooms.delegates {
+        registry.add("delegation", erase(DelegateTask));
+    }
     let bench = Bench::of_turns(rooms.library.clone(), rooms.skills_wait);
     registry.add("skills", erase(SkillsList(bench.clone())));
     registry.add("skills", erase(SkillView(bench.clone())));
     registry.add("skills", erase(SkillManage(bench)));
     registry
-}
-
-/// The same for one session, which may hand work to subagents.
-pub(crate) fn of_session(registry: &Arc<Registry>, desk: &Arc<Desk>) -> Arc<Registry> {
-    if !desk.shared.may_delegate() {
-        return registry.clone();
-    }
-    let mut registry = Registry::clone(registry);
-    registry.add("delegation", erase(DelegateTask(desk.clone())));
-    Arc::new(registry)
 }
 
 /// The sets of tools that sessions of this configuration have, with the tools of each.
@@ -68,6 +63,7 @@ pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
         curated: Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new),
         library: Arc::new(Library::new(setup::roots_of_skills(loaded, None))),
         skills_wait: loaded.config.skills.write_approval,
+        delegates: loaded.config.delegation.max_spawn_depth > 0,
     };
     Ok(registry(&rooms).toolsets())
 }

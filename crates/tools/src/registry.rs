@@ -63,7 +63,7 @@ const KNOWN_ELSEWHERE: &[&str] = &[
 ];
 
 /// All tools, by toolset.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Registry {
     entries: Vec<(Cow<'static, str>, Arc<dyn AnyTool>)>,
 }

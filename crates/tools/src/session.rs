@@ -3,8 +3,10 @@
 mod reads;
 mod todo;
 
+use std::any::Any;
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 use talaria_types::{Message, Role};
@@ -112,6 +114,7 @@ pub struct ToolSession {
     processes: ProcessTable,
     grants: Grants,
     mask: Mask,
+    room: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ToolSession {
@@ -134,6 +137,7 @@ impl ToolSession {
             processes: ProcessTable::default(),
             grants: Grants::default(),
             mask,
+            room: OnceLock::new(),
             settings,
         })
     }
@@ -166,6 +170,16 @@ impl ToolSession {
     /// Background processes of this session.
     pub fn processes(&self) -> &ProcessTable {
         &self.processes
+    }
+
+    /// Gives the session a room of its own for a tool of another crate; the first one stays.
+    pub fn furnish(&self, room: Arc<dyn Any + Send + Sync>) {
+        let _ = self.room.set(room);
+    }
+
+    /// That room, when it is one of this kind.
+    pub fn room<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.room.get().cloned()?.downcast().ok()
     }
 
     /// What the person allowed for this session.
@@ -208,6 +222,16 @@ impl ToolSession {
         let now = |path: &Path| std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata));
         let paths = self.reads().take_changed(now);
         paths.iter().map(|path| self.shown(path)).collect()
+    }
+
+    /// The files that this session has written, by its tools or its commands.
+    pub(crate) fn made_files(&self) -> HashSet<PathBuf> {
+        self.reads().made().clone()
+    }
+
+    /// A command may write these.
+    pub(crate) fn makes_files(&self, files: Vec<PathBuf>) {
+        self.reads().makes(files);
     }
 
     /// The todo list as the text that a summary carries; nothing when all is done.

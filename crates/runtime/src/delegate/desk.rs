@@ -32,6 +32,8 @@ pub(crate) struct Desk {
 struct Inner {
     /// What the running turn has cost, and how much of it is in no row yet.
     spent: (f64, f64),
+    /// What the subagents of the running round spend from, all of them.
+    purse: Option<Arc<Purse>>,
     /// What subagents have used and the session was not charged for yet.
     ledger: Ledger,
     beside: Vec<Beside>,
@@ -63,7 +65,9 @@ impl Desk {
 
     /// The turn has cost so much, of which `unwritten` is in no row yet.
     pub(crate) fn has_spent(&self, turn: f64, unwritten: f64) {
-        self.lock().spent = (turn, unwritten);
+        let mut inner = self.lock();
+        inner.spent = (turn, unwritten);
+        inner.purse = None;
     }
 
     /// What subagents of this session spend from. Those of a subagent spend from its own purse.
@@ -71,10 +75,14 @@ impl Desk {
         if let Some(nest) = &self.shared.nest {
             return nest.purse.clone();
         }
-        let (turn, unwritten) = self.lock().spent;
-        // What goes on beside the turn is no part of it.
-        let turn = if beside { 0.0 } else { turn };
-        Arc::new(Purse::new(session.clone(), turn, unwritten))
+        let mut inner = self.lock();
+        let (turn, unwritten) = inner.spent;
+        if beside {
+            // What goes on beside the turn is no part of it.
+            return Arc::new(Purse::new(session.clone(), 0.0, unwritten));
+        }
+        let fresh = || Arc::new(Purse::new(session.clone(), turn, unwritten));
+        inner.purse.get_or_insert_with(fresh).clone()
     }
 
     /// Charges the session for what a subagent has used.

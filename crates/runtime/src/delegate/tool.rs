@@ -25,7 +25,7 @@ use crate::engine::Shared;
 const DEEPEST: u32 = 3;
 
 /// See the module.
-pub(crate) struct DelegateTask(pub(crate) Arc<Desk>);
+pub(crate) struct DelegateTask;
 
 /// What is handed out.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -87,7 +87,7 @@ impl Tool for DelegateTask {
         args: DelegateArgs,
         cx: &'a ToolContext<'a>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(self.delegate(args, cx))
+        Box::pin(delegate(args, cx))
     }
 
     fn parallel(&self, _: &serde_json::Value) -> Parallel {
@@ -96,89 +96,89 @@ impl Tool for DelegateTask {
     }
 }
 
-impl DelegateTask {
-    async fn delegate(&self, args: DelegateArgs, cx: &ToolContext<'_>) -> Result<ToolOutput, ToolError> {
-        let desk = &self.0;
-        let background = args.background;
-        let tasks = tasks(args, desk.shared.loaded.config.delegation.max_concurrent_children)?;
-        let beside = background && desk.shared.options.interactive;
-        let children = self.children(tasks, cx, beside)?;
-        if beside {
-            return desk.send_away(children, cx);
-        }
-        let began = Instant::now();
-        let stop = cx.cancel.child_token();
-        // When the call is given up, nobody is left to wait for them.
-        let _stop = stop.clone().drop_guard();
-        let goals: Vec<String> = children.iter().map(|child| child.goal.clone()).collect();
-        let (tell, mut told) = mpsc::unbounded_channel();
-        let places = desk.places.clone();
-        let charged = desk.clone();
-        let charge: Charge = Arc::new(move |ledger| charged.charge(ledger));
-        let mut running = start(children, &stop, &tell, (&places, &charge));
-        drop(tell);
-        let mut reports = Vec::with_capacity(goals.len());
-        loop {
-            tokio::select! {
-                biased;
-                Some(line) = told.recv() => cx.host.status(&line),
-                Some(ended) = running.next() => reports.push(ended),
-                else => break,
-            }
-        }
-        reports.sort_by_key(|report: &Report| report.task_index);
-        Ok(output(
-            &reports,
-            began.elapsed().as_secs_f64(),
-            note(cx, background && !beside),
-        ))
+async fn delegate(args: DelegateArgs, cx: &ToolContext<'_>) -> Result<ToolOutput, ToolError> {
+    let desk = cx
+        .session
+        .room::<Desk>()
+        .ok_or_else(|| ToolError::Failed("this session has no subagents".to_owned()))?;
+    let background = args.background;
+    let tasks = tasks(args, desk.shared.loaded.config.delegation.max_concurrent_children)?;
+    let beside = background && desk.shared.options.interactive;
+    let children = children(&desk, tasks, cx, beside)?;
+    if beside {
+        return desk.send_away(children, cx);
     }
+    let began = Instant::now();
+    let stop = cx.cancel.child_token();
+    // When the call is given up, nobody is left to wait for them.
+    let _stop = stop.clone().drop_guard();
+    let goals: Vec<String> = children.iter().map(|child| child.goal.clone()).collect();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let places = desk.places.clone();
+    let charged = desk.clone();
+    let charge: Charge = Arc::new(move |ledger| charged.charge(ledger));
+    let mut running = start(children, &stop, &tell, (&places, &charge));
+    drop(tell);
+    let mut reports = Vec::with_capacity(goals.len());
+    loop {
+        tokio::select! {
+            biased;
+            Some(line) = told.recv() => cx.host.status(&line),
+            Some(ended) = running.next() => reports.push(ended),
+            else => break,
+        }
+    }
+    reports.sort_by_key(|report: &Report| report.task_index);
+    Ok(output(
+        &reports,
+        began.elapsed().as_secs_f64(),
+        note(cx, background && !beside),
+    ))
+}
 
-    /// What the tasks are done by.
-    fn children(
-        &self,
-        tasks: Vec<TaskArgs>,
-        cx: &ToolContext<'_>,
-        beside: bool,
-    ) -> Result<Vec<Child>, ToolError> {
-        let desk = &self.0;
-        let of = tasks.len();
-        let parent = SessionId::new(cx.session.id());
-        let purse = desk.purse(&parent, beside);
-        let mut children = Vec::with_capacity(of);
-        for (index, task) in tasks.into_iter().enumerate() {
-            let goal = task.goal.trim().to_owned();
-            if goal.is_empty() {
-                return Err(ToolError::BadArguments(format!(
-                    "task {} has no goal; say what the subagent should do",
-                    index + 1
-                )));
-            }
-            let nest = Nest {
-                depth: desk.depth() + 1,
-                parent: parent.clone(),
-                call: (cx.call.id.clone(), index),
-                may_delegate: task.role == Some(Role::Orchestrator) && desk.may_go_deeper(),
-                tools: desk.tools().to_vec(),
-                purse: purse.clone(),
-                ledger: Mutex::default(),
-            };
-            let shared = desk
-                .shared
-                .for_subagent(nest, task.toolsets.as_deref(), cx.session)?;
-            let cwd = shared.options.cwd.display().to_string();
-            children.push(Child {
-                index,
-                of,
-                id: clock::fresh_session_id(),
-                prompt: desk::prompt(&goal, task.context.as_deref(), &cwd),
-                goal,
-                shared,
-                parent: cx.session.clone(),
-            });
+/// What the tasks are done by.
+fn children(
+    desk: &Arc<Desk>,
+    tasks: Vec<TaskArgs>,
+    cx: &ToolContext<'_>,
+    beside: bool,
+) -> Result<Vec<Child>, ToolError> {
+    let of = tasks.len();
+    let parent = SessionId::new(cx.session.id());
+    let purse = desk.purse(&parent, beside);
+    let mut children = Vec::with_capacity(of);
+    for (index, task) in tasks.into_iter().enumerate() {
+        let goal = task.goal.trim().to_owned();
+        if goal.is_empty() {
+            return Err(ToolError::BadArguments(format!(
+                "task {} has no goal; say what the subagent should do",
+                index + 1
+            )));
         }
-        Ok(children)
+        let nest = Nest {
+            depth: desk.depth() + 1,
+            parent: parent.clone(),
+            call: (cx.call.id.clone(), index),
+            may_delegate: task.role == Some(Role::Orchestrator) && desk.may_go_deeper(),
+            tools: desk.tools().to_vec(),
+            purse: purse.clone(),
+            ledger: Mutex::default(),
+        };
+        let shared = desk
+            .shared
+            .for_subagent(nest, task.toolsets.as_deref(), cx.session)?;
+        let cwd = shared.options.cwd.display().to_string();
+        children.push(Child {
+            index,
+            of,
+            id: clock::fresh_session_id(),
+            prompt: desk::prompt(&goal, task.context.as_deref(), &cwd),
+            goal,
+            shared,
+            parent: cx.session.clone(),
+        });
     }
+    Ok(children)
 }
 
 /// Who is charged for what a subagent has used, whether anybody still waits for it or not.
@@ -295,14 +295,6 @@ impl Desk {
 }
 
 impl Shared {
-    /// Whether a session over these rooms may hand out work at all.
-    pub(crate) fn may_delegate(&self) -> bool {
-        match &self.nest {
-            Some(nest) => nest.may_delegate,
-            None => self.loaded.config.delegation.max_spawn_depth > 0,
-        }
-    }
-
     /// The rooms of a subagent: the same store, models and tools, and nothing that is the person's own.
     fn for_subagent(
         &self,

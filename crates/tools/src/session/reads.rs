@@ -1,7 +1,7 @@
 //! Which parts of which files the model has seen, so that it is not sent them again
 //! and is warned before it overwrites what it has not seen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -41,6 +41,8 @@ pub(crate) struct ReadLog {
     views: HashMap<View, (Stamp, u32)>,
     stamps: HashMap<PathBuf, Stamp>,
     search: Option<(String, u32)>,
+    /// Files that were written here.
+    made: HashSet<PathBuf>,
 }
 
 impl ReadLog {
@@ -69,9 +71,24 @@ impl ReadLog {
     pub(crate) fn written(&mut self, path: &Path, now: Option<Stamp>) {
         self.views.retain(|(seen, _, _), _| seen != path);
         match now {
-            Some(now) => self.stamps.insert(path.to_owned(), now),
+            Some(now) => {
+                self.made.insert(path.to_owned());
+                self.stamps.insert(path.to_owned(), now)
+            }
             None => self.stamps.remove(path),
         };
+    }
+
+    /// The files that were written here.
+    pub(crate) fn made(&self) -> &HashSet<PathBuf> {
+        &self.made
+    }
+
+    /// These are, or are about to be.
+    pub(crate) fn makes(&mut self, files: Vec<PathBuf>) {
+        const MOST: usize = 4_096;
+        let room = MOST.saturating_sub(self.made.len());
+        self.made.extend(files.into_iter().take(room));
     }
 
     /// Whether the file was changed by someone else since it was last read or written here.
