@@ -41,6 +41,11 @@ impl Default for Config {
             file_read_max_chars: 100_000,
             context_file_max_chars: None,
             timezone: String::new(),
+            hooks: BTreeMap::new(),
+            hooks_auto_accept: false,
+            hooks_files: Vec::new(),
+            plugins: crate::PluginsConfig::default(),
+            context_engine: "compressor".to_owned(),
             toolsets: Vec::new(),
         }
     }

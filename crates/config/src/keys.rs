@@ -78,13 +78,14 @@ pub(crate) fn find(name: &str) -> Option<&'static Key> {
 }
 
 /// Sections whose keys are not fixed; see the records.
-pub(crate) const RECORDS: [&str; 6] = [
+pub(crate) const RECORDS: [&str; 7] = [
     "providers",
     "custom_providers",
     "fallback_providers",
     "fallback_model",
     "auxiliary",
     "credential_pool_strategies",
+    "hooks",
 ];
 
 /// All names and sections this program reads, for telling which ones it does not.
@@ -370,5 +371,10 @@ pub(crate) static KEYS: &[Key] = &[
         .rule(Rule::Zone)
         .project(Project::Set)
         .variable(env::HERMES_TIMEZONE),
+    key("hooks_auto_accept", |c| Slot::Bool(&mut c.hooks_auto_accept)).variable(env::HERMES_ACCEPT_HOOKS),
+    key("hooks_files", |c| Slot::Texts(&mut c.hooks_files)),
+    key("plugins.enabled", |c| Slot::Texts(&mut c.plugins.enabled)),
+    key("plugins.disabled", |c| Slot::Texts(&mut c.plugins.disabled)).project(Project::Add),
+    key("context.engine", |c| Slot::Text(&mut c.context_engine)),
     key("toolsets", |c| Slot::Texts(&mut c.toolsets)).also(&["platform_toolsets.cli"]),
 ];

@@ -64,6 +64,19 @@ pub struct Config {
     /// `timezone`: the zone of the dates that the model reads, such as `Europe/Berlin`; the system's own when
     /// empty.
     pub timezone: String,
+    /// `hooks.<event>`: commands that are told of what happens; see docs/hooks.md.
+    pub hooks: BTreeMap<String, Vec<HookConfig>>,
+    /// `hooks_auto_accept`: take the hooks of this file as allowed without asking (false). Those that come with a
+    /// project are asked about all the same.
+    pub hooks_auto_accept: bool,
+    /// `hooks_files`: hook files of other programs that are read too, such as `~/.claude/settings.json`;
+    /// `talaria hooks import` adds to it.
+    pub hooks_files: Vec<String>,
+    /// `plugins`.
+    pub plugins: PluginsConfig,
+    /// `context.engine`: what compresses conversations: `compressor`, which is built in, or the name of an enabled
+    /// plugin that brings a context engine.
+    pub context_engine: String,
     /// `toolsets`: the sets of tools that sessions have; every one when empty. Also read as
     /// `platform_toolsets.cli`.
     pub toolsets: Vec<String>,
@@ -149,6 +162,28 @@ pub struct AuxiliaryConfig {
     pub api_key: Option<SecretString>,
     /// `timeout`: how long the task may take, in seconds.
     pub timeout: Option<u64>,
+}
+
+/// One of `hooks.<event>`.
+#[derive(Clone, Debug, Default)]
+pub struct HookConfig {
+    /// `command`: what runs, as words; quotes hold words together, there is no shell.
+    pub command: String,
+    /// `matcher`: for events of a tool: the tools it is for, as a regular expression of the whole name.
+    pub matcher: Option<String>,
+    /// `timeout`: how long it may take, in seconds (60); 300 at most.
+    pub timeout: Option<u64>,
+    /// `on_failure`: `block` when a hook that gives no answer refuses the tool call (`allow`).
+    pub on_failure: Option<String>,
+}
+
+/// `plugins`.
+#[derive(Clone, Debug, Default)]
+pub struct PluginsConfig {
+    /// `enabled`: the plugins that are started; the others are not.
+    pub enabled: Vec<String>,
+    /// `disabled`: plugins that are never started, whatever else names them.
+    pub disabled: Vec<String>,
 }
 
 /// `agent`.

@@ -111,7 +111,29 @@ impl Session {
             session_before: self.id.clone(),
             tokens_before: tokens,
         });
+        self.tell_hooks(talaria_plugins::Event::PreCompress, |payload| {
+            payload
+                .with("trigger", if order.is_forced() { "manual" } else { "auto" })
+                .with("tokens", tokens)
+                .with("focus", order.focus.as_deref())
+        });
         self.sink.status("⟳ compacting context…");
+        let elsewhere = self
+            .compressed_elsewhere(&planned.history, tokens, order, cancel)
+            .await;
+        if let Some(compressed) = elsewhere {
+            let model = self
+                .engine
+                .as_ref()
+                .map(|engine| format!("plugin {}", engine.name()));
+            let facts = self.facts(
+                order,
+                &planned,
+                &compressed,
+                (Bill::default(), model, began.elapsed()),
+            );
+            return self.apply(order, &planned, &compressed, &facts);
+        }
         let (mut summariser, written) = self.summary(order, &mut planned, cancel).await;
         let bill = summariser.bill;
         let author = summariser.author.take();
@@ -388,9 +410,17 @@ impl Session {
             cost_usd: facts.cost_usd,
         };
         if *before != self.id {
+            self.engine_begins(Some((before, "compression")));
             self.arrived(before, Boundary::Compressed);
             self.sink.move_to(self.id.clone());
         }
+        self.tell_hooks(talaria_plugins::Event::PostCompress, |payload| {
+            payload
+                .with("trigger", if order.is_forced() { "manual" } else { "auto" })
+                .with("old_session_id", before.as_str())
+                .with("tokens_before", facts.tokens_before)
+                .with("tokens_after", facts.tokens_after)
+        });
         self.sink
             .tell(Event::CompactionFinished(Box::new(report.clone())));
         let times = self.store().compactions(&self.id)?.len();

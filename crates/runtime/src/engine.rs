@@ -12,7 +12,7 @@ use talaria_context::meter::Meter;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{SessionStore, StoreError};
-use talaria_tools::{Executor, Registry, ToolSession};
+use talaria_tools::{Executor, ToolSession};
 use talaria_types::{SessionId, Task};
 use tokio::sync::{OnceCell, mpsc};
 
@@ -67,7 +67,8 @@ pub(crate) struct Shared {
     pub(crate) curated: Option<Arc<Curated>>,
     /// The skills.
     pub(crate) library: Arc<Library>,
-    extensions: Arc<OnceCell<Extensions>>,
+    /// What others bring, once it was asked for.
+    pub(crate) extensions: Arc<OnceCell<Extensions>>,
     /// Reviews of this process are left to the next start.
     pub(crate) reviews_later: Arc<AtomicBool>,
     /// The model of subagents, where the configuration names one.
@@ -84,11 +85,6 @@ impl Shared {
     /// What others bring; asked for once.
     pub(crate) async fn extensions(&self) -> &Extensions {
         self.extensions.get_or_init(|| Extensions::start(self)).await
-    }
-
-    /// The tools that there are, once somebody has asked.
-    pub(crate) fn known_tools(&self) -> Option<&Arc<Registry>> {
-        self.extensions.get().map(|extensions| &extensions.registry)
     }
 
     /// The model of a side task, when it is not the session's own.
@@ -250,7 +246,7 @@ impl Engine {
             events,
             session.id.clone(),
             inbox.clone(),
-            session.reviews.watch(),
+            (session.reviews.watch(), session.hooks.clone()),
         );
         inbox.work_into(work.clone());
         inbox.set_aside(commands::aside(&session));
@@ -321,7 +317,9 @@ impl Engine {
         );
         let window = models.current().provider.context_window().await.tokens;
         let desk = Desk::new(shared.clone(), sink.clone(), inbox.clone());
-        let registry = shared.extensions().await.registry.clone();
+        let extensions = shared.extensions().await;
+        let (registry, hooks) = (extensions.registry.clone(), extensions.hooks.clone());
+        let engine = extensions.engine.clone();
         let mut selection = registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
@@ -373,6 +371,9 @@ impl Engine {
             nudges,
             reviews: Reviews::new(),
             desk,
+            hooks,
+            engine,
+            told_start: None,
             title: None,
             shared,
         })

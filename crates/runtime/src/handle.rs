@@ -1,11 +1,16 @@
 //! What a face holds of a session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use talaria_plugins::Hooks;
 use talaria_types::{Envelope, Op, SessionId};
 use tokio::sync::{mpsc, watch};
 
 use crate::inbox::Inbox;
+
+/// How long hooks may take in all to hear the last of what happened.
+const HOOKS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A session's events, in order; ends when the actor does.
 pub type Events = mpsc::UnboundedReceiver<Envelope>;
@@ -17,6 +22,7 @@ pub struct SessionHandle {
     id: SessionId,
     inbox: Arc<Inbox>,
     busy: watch::Receiver<bool>,
+    hooks: Arc<Hooks>,
 }
 
 impl SessionHandle {
@@ -25,7 +31,7 @@ impl SessionHandle {
         events: Events,
         id: SessionId,
         inbox: Arc<Inbox>,
-        busy: watch::Receiver<bool>,
+        (busy, hooks): (watch::Receiver<bool>, Arc<Hooks>),
     ) -> Self {
         Self {
             ops,
@@ -33,6 +39,7 @@ impl SessionHandle {
             id,
             inbox,
             busy,
+            hooks,
         }
     }
 
@@ -58,6 +65,12 @@ impl SessionHandle {
         let mut busy = self.busy.clone();
         // The actor's end settles it too.
         let _ = busy.wait_for(|busy| !*busy).await;
+    }
+
+    /// Waits until hooks have heard everything that happened, also after the session has ended.
+    pub fn hooks_done(&self) -> impl Future<Output = ()> + use<> {
+        let hooks = self.hooks.clone();
+        async move { hooks.drained(HOOKS_PATIENCE).await }
     }
 
     /// The id it was opened under (a compression moves it; the events say so).

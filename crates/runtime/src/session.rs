@@ -72,6 +72,12 @@ pub(crate) struct Session {
     pub(crate) reviews: Reviews,
     /// Its subagents.
     pub(crate) desk: Arc<Desk>,
+    /// Who is told what happens.
+    pub(crate) hooks: Arc<talaria_plugins::Hooks>,
+    /// The session whose beginning they were told last.
+    pub(crate) told_start: Option<SessionId>,
+    /// The plugin that compresses conversations, when one was chosen.
+    pub(crate) engine: Option<Arc<talaria_plugins::Plugin>>,
     /// Title to give once there is a row.
     pub(crate) title: Option<String>,
 }

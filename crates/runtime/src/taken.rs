@@ -68,7 +68,8 @@ pub(crate) fn taken_from(messages: &[Arc<Message>], text: &str) -> Option<Taken>
         let call = message.tool_call_id.as_deref().and_then(|id| calls.get(id));
         let taken = Taken {
             tool: name.to_owned(),
-            outside: is_outside(name, call.map_or("", |call| &call.arguments)),
+            outside: given.trim_start().starts_with("<untrusted")
+                || is_outside(name, call.map_or("", |call| &call.arguments)),
         };
         if taken.outside {
             return Some(taken);

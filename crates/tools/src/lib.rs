@@ -10,6 +10,7 @@
 pub mod approval;
 mod arguments;
 pub mod builtin;
+mod consult;
 mod executor;
 mod files;
 mod host;
@@ -21,8 +22,10 @@ mod session;
 mod tool;
 pub mod untrusted;
 
+pub use consult::{After, Before, Done};
 pub use executor::{Batch, Executor};
 pub use host::{Host, JournalError, NullHost};
+pub use process::outer_variables;
 pub use registry::{Registry, Selection, UnknownToolset};
 pub use session::{CodeSettings, ToolSession, ToolSettings};
 pub use tool::{AnyTool, Parallel, Tool, ToolContext, ToolError, ToolOutput, erase};

@@ -8,9 +8,11 @@ mod corpus;
 mod deltas;
 mod examples;
 mod fresh;
+mod hooks;
 mod measure;
 mod one_shot;
 mod reads;
+mod review;
 mod stage;
 mod start;
 
@@ -52,6 +54,16 @@ const BENCHES: &[Bench] = &[
         name: "deltas",
         about: "a piece of an answer from the socket to the face",
         run: deltas::run,
+    },
+    Bench {
+        name: "hooks",
+        about: "what a hook costs a tool call",
+        run: hooks::run,
+    },
+    Bench {
+        name: "review",
+        about: "a turn whose review is due",
+        run: review::run,
     },
     Bench {
         name: "store",

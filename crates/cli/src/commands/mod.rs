@@ -8,12 +8,14 @@ mod config;
 mod db;
 mod demo;
 mod doctor;
+mod hooks;
 mod insights;
 mod man;
 mod memory;
 mod mock_llm;
 mod model;
 mod models;
+mod plugins;
 mod recall;
 mod replay;
 mod search;
@@ -54,6 +56,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     replay::ROW,
     memory::ROW,
     skills::ROW,
+    hooks::ROW,
+    plugins::ROW,
     config::ROW,
     model::ROW,
     models::ROW,

@@ -306,11 +306,19 @@ impl Talk<'_> {
     fn leave(&mut self, engine: &Engine) {
         let id = self.view.session().unwrap_or(&self.id).clone();
         self.session.send(Op::Shutdown);
+        let hooks = self.session.hooks_done();
         let events = &mut self.events;
         let last = async { while events.recv().await.is_some() {} };
         let _ = self
             .runtime
             .block_on(async { tokio::time::timeout(std::time::Duration::from_millis(700), last).await });
+        let signals = &mut self.signals;
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = hooks => {}
+                () = signals.next() => {}
+            }
+        });
         if self.turns > 0 && super::is_stored(engine, &id) {
             let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
             output::note(&format!(

@@ -54,7 +54,12 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
             () = tokio::time::sleep(PATIENCE) => {}
             () = signals.next() => {}
         }
+        let hooks = session.hooks_done();
         farewell(session, &mut events, &mut show).await;
+        tokio::select! {
+            () = hooks => {}
+            () = signals.next() => {}
+        }
         outcome
     });
     // A tool that hangs must not keep the process.

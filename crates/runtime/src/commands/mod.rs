@@ -6,9 +6,11 @@ mod compress;
 mod context;
 mod goal;
 mod help;
+mod hooks;
 mod memory;
 mod model;
 mod new;
+mod plugins;
 mod resume;
 mod retry;
 mod skills;
@@ -68,6 +70,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     retry::COMMAND,
     memory::COMMAND,
     skills::COMMAND,
+    hooks::COMMAND,
+    plugins::COMMAND,
     status::COMMAND,
     model::COMMAND,
     yolo::COMMAND,
@@ -79,6 +83,13 @@ pub(crate) use background::aside;
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
     let known = COMMANDS.iter().find(|command| command.names.contains(&name));
     let Some(command) = known else {
+        if let Some(said) = plugins::brought(session, name, args.trim()).await {
+            match said {
+                Ok(text) => session.sink.status(text),
+                Err(error) => session.sink.warn(format!("/{name}: {error}")),
+            }
+            return;
+        }
         let library = session.shared.library.clone();
         if let Some(text) = skill_turns::invoked(&library, name, args, session.id.as_str()) {
             session.inbox.expect_turn();

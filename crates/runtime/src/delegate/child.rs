@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::nest::Ledger;
 use super::report::{Report, Status};
-use super::{Delegated, finished};
+use super::{Delegated, begun, finished};
 use crate::clock;
 use crate::engine::{Engine, Shared};
 use crate::events::Sink;
@@ -96,6 +96,9 @@ impl Child {
         };
         session.executor.session().grants().join(self.parent.grants());
         let _ = tell.send(format!("{} started as session {}", self.label(), self.id));
+        if let Some(nest) = &self.shared.nest {
+            begun(&self.shared, &nest.parent, &self.id, &self.goal);
+        }
         inbox.expect_turn();
         let mut watch = Watch {
             inbox: &inbox,

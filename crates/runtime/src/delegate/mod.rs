@@ -26,6 +26,7 @@ pub(crate) use nest::Nest;
 pub(crate) use tool::DelegateTask;
 
 use report::Report;
+use talaria_plugins::{Event, Payload};
 use talaria_types::SessionId;
 
 use crate::engine::Shared;
@@ -43,7 +44,6 @@ pub(crate) struct Delegated<'a> {
 /// The one place where the end of a subagent is told to others: hooks (`subagent_stop`), memory providers
 /// (`on_delegation`).
 fn finished(shared: &Shared, delegated: &Delegated<'_>) {
-    let _ = shared;
     tracing::info!(
         parent = %delegated.parent,
         session = delegated.report.session_id,
@@ -51,4 +51,46 @@ fn finished(shared: &Shared, delegated: &Delegated<'_>) {
         goal_chars = delegated.goal.chars().count(),
         "a subagent has ended"
     );
+    tell(shared, Event::SubagentStop, |payload| {
+        let report = delegated.report;
+        payload
+            .with("parent_session_id", delegated.parent.as_str())
+            .with("child_session_id", report.session_id.as_str())
+            .with("child_role", role(shared))
+            .with("child_goal", delegated.goal)
+            .with("child_summary", report.summary.as_deref())
+            .with("child_status", report.status.as_str())
+            .with("duration_ms", (report.duration_seconds * 1000.0) as u64)
+    });
+}
+
+/// A subagent begins.
+fn begun(shared: &Shared, parent: &SessionId, id: &SessionId, goal: &str) {
+    tell(shared, Event::SubagentStart, |payload| {
+        payload
+            .with("parent_session_id", parent.as_str())
+            .with("child_session_id", id.as_str())
+            .with("child_role", role(shared))
+            .with("child_goal", goal)
+    });
+}
+
+fn role(shared: &Shared) -> &'static str {
+    match &shared.nest {
+        Some(nest) if nest.may_delegate => "orchestrator",
+        _ => "leaf",
+    }
+}
+
+fn tell(shared: &Shared, event: Event, facts: impl FnOnce(Payload) -> Payload) {
+    let Some(hooks) = shared.extensions.get().map(|extensions| &extensions.hooks) else {
+        return;
+    };
+    if let (true, Some(nest)) = (hooks.hear(event), &shared.nest) {
+        hooks.tell(facts(Payload::new(
+            event,
+            nest.parent.as_str(),
+            &shared.options.cwd,
+        )));
+    }
 }

@@ -325,9 +325,11 @@ impl Shared {
         config.memory.nudge_interval = 0;
         config.skills.creation_nudge_interval = 0;
         if let Some(toolsets) = toolsets.filter(|toolsets| !toolsets.is_empty()) {
-            let registry = self
-                .known_tools()
+            let extensions = self
+                .extensions
+                .get()
                 .ok_or_else(|| ToolError::Failed("the session has no tools".to_owned()))?;
+            let registry = &extensions.registry;
             let mut toolsets = toolsets.to_vec();
             if config.delegation.inherit_mcp_toolsets {
                 let others = registry.toolsets().into_iter().map(|(name, _)| name);

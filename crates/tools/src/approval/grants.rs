@@ -70,7 +70,7 @@ impl Grants {
         self.lock().judge.clone()
     }
 
-    pub(super) fn is_yolo(&self) -> bool {
+    pub(crate) fn is_yolo(&self) -> bool {
         self.lock().yolo
     }
 

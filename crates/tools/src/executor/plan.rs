@@ -51,6 +51,17 @@ pub(super) struct Ready {
     parallel: Parallel,
 }
 
+impl Ready {
+    /// The same call with other arguments, understood as the model's are.
+    pub(super) fn with(&self, args: Value, session: &ToolSession) -> Self {
+        let args = match args {
+            Value::Object(args) => args,
+            _ => serde_json::Map::new(),
+        };
+        understood(&self.name, &self.tool, args, session)
+    }
+}
+
 impl Planned {
     /// The tool's name and reach, for the journal. What will not run has no effect.
     pub(super) fn tool(&self) -> (&str, Effect) {
@@ -113,8 +124,18 @@ fn understand(
         return Err((shown, error));
     };
     let name = tool.spec().name.clone();
-    let mut args = arguments::understand(&name, &call.arguments)
+    let args = arguments::understand(&name, &call.arguments)
         .map_err(|misread| (name.clone(), misread.text().to_owned()))?;
+    Ok(understood(&name, tool, args, session))
+}
+
+/// A call that can run, of arguments that are an object.
+fn understood(
+    name: &str,
+    tool: &Arc<dyn AnyTool>,
+    mut args: serde_json::Map<String, Value>,
+    session: &ToolSession,
+) -> Ready {
     arguments::coerce(&mut args, &tool.spec().parameters);
     args.sort_keys();
     let args = Value::Object(args);
@@ -122,13 +143,13 @@ fn understand(
         Parallel::Path(path) => Parallel::Path(session.absolute(&path)),
         other => other,
     };
-    Ok(Ready {
+    Ready {
         key: format!("{name} {args}"),
-        name,
+        name: name.to_owned(),
         tool: Arc::clone(tool),
         args,
         parallel,
-    })
+    }
 }
 
 fn segments(calls: &[Planned]) -> Vec<Range<usize>> {

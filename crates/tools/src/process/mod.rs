@@ -26,6 +26,7 @@ mod tests;
 
 pub(crate) use capture::{Capture, SHOWN, last_chars};
 pub(crate) use clean::strip_escapes;
+pub use environment::outer_variables;
 pub(crate) use environment::{Variables, filtered, find_program};
 pub(crate) use foreground::{End, Finished, Running, thread};
 pub(crate) use group::Tree;

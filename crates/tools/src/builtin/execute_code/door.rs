@@ -12,6 +12,7 @@ use talaria_types::{ApprovalAnswer, ApprovalRequest, Effect, Question, ToolCall,
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
+use crate::consult::{After, Before, Done};
 use crate::{Host, JournalError, ToolContext};
 
 /// Tools that a script may call.
@@ -221,5 +222,21 @@ impl Host for InnerHost<'_> {
 
     fn status(&self, text: &str) {
         self.host.status(text);
+    }
+
+    fn consults(&self) -> bool {
+        self.host.consults()
+    }
+
+    fn before<'a>(&'a self, call: &'a ToolCall, tool: &'a str, args: &'a Value) -> BoxFuture<'a, Before> {
+        self.host.before(call, tool, args)
+    }
+
+    fn after<'a>(&'a self, done: Done<'a>) -> BoxFuture<'a, After> {
+        self.host.after(done)
+    }
+
+    fn printed<'a>(&'a self, command: &'a str, output: &'a str, code: i32) -> BoxFuture<'a, Option<String>> {
+        self.host.printed(command, output, code)
     }
 }
