@@ -27,6 +27,7 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    session.desk.close().await;
     session.engine_ends();
     session.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
         payload.with("reason", "exit")

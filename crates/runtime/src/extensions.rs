@@ -42,6 +42,7 @@ impl Extensions {
             curated: shared.curated.clone(),
             library: shared.library.clone(),
             skills_wait: shared.loaded.config.skills.write_approval,
+            delegates: shared.loaded.config.delegation.max_spawn_depth > 0,
         });
         // What came with a repository is one of its rules.
         let project = (!shared.options.ignore_rules).then_some(shared.options.cwd.as_path());

@@ -19,6 +19,7 @@ mod compaction;
 mod context_view;
 mod cooldown;
 mod curated;
+mod delegate;
 mod engine;
 mod events;
 mod extensions;

@@ -28,5 +28,5 @@ pub use executor::{Batch, Executor};
 pub use host::{Host, JournalError, NullHost};
 pub use process::outer_variables;
 pub use registry::{Beyond, Deferral, Registry, Selection, UnknownToolset};
-pub use session::{ToolSession, ToolSettings};
+pub use session::{CodeSettings, ToolSession, ToolSettings};
 pub use tool::{AnyTool, Parallel, Tool, ToolContext, ToolError, ToolOutput, erase};

@@ -1,5 +1,6 @@
 //! Slash commands, one file each; the table is the list.
 
+mod background;
 mod branch;
 mod compress;
 mod context;
@@ -63,6 +64,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     branch::COMMAND,
     title::COMMAND,
     goal::COMMAND,
+    background::COMMAND,
     context::COMMAND,
     compress::COMMAND,
     uncompress::COMMAND,
@@ -78,6 +80,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     model::COMMAND,
     yolo::COMMAND,
 ];
+
+pub(crate) use background::aside;
 
 /// Runs a command and tells what came of it.
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
