@@ -102,6 +102,12 @@ impl Default for MemoryConfig {
             nudge_interval: 10,
             write_approval: false,
             provider: String::new(),
+            command: Vec::new(),
+            env_passthrough: Vec::new(),
+            base_url: String::new(),
+            workspace: String::new(),
+            user_id: String::new(),
+            agent_id: String::new(),
         }
     }
 }

@@ -207,6 +207,14 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::Bool(&mut c.memory.write_approval)
     }),
     key("memory.provider", |c| Slot::Text(&mut c.memory.provider)),
+    key("memory.command", |c| Slot::Texts(&mut c.memory.command)),
+    key("memory.env_passthrough", |c| {
+        Slot::Texts(&mut c.memory.env_passthrough)
+    }),
+    key("memory.base_url", |c| Slot::Text(&mut c.memory.base_url)),
+    key("memory.workspace", |c| Slot::Text(&mut c.memory.workspace)),
+    key("memory.user_id", |c| Slot::Text(&mut c.memory.user_id)),
+    key("memory.agent_id", |c| Slot::Text(&mut c.memory.agent_id)),
     key("skills.creation_nudge_interval", |c| {
         Slot::U32(&mut c.skills.creation_nudge_interval)
     }),

@@ -261,8 +261,20 @@ pub struct MemoryConfig {
     pub nudge_interval: u32,
     /// `write_approval`: what the model wants to remember waits for your word (false).
     pub write_approval: bool,
-    /// `provider`: an external memory beside the two files.
+    /// `provider`: an external memory beside the two files: local, process, mem0 or honcho.
     pub provider: String,
+    /// `command`: the program and its arguments of the provider process.
+    pub command: Vec<String>,
+    /// `env_passthrough`: variables of yours that this program may see.
+    pub env_passthrough: Vec<String>,
+    /// `base_url`: another address of mem0 or honcho.
+    pub base_url: String,
+    /// `workspace`: the workspace at honcho (hermes).
+    pub workspace: String,
+    /// `user_id`: under which name a service knows you (hermes-user).
+    pub user_id: String,
+    /// `agent_id`: under which name it knows the agent (hermes).
+    pub agent_id: String,
 }
 
 /// `skills`.

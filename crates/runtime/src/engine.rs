@@ -226,12 +226,15 @@ impl Engine {
         if let Some((old, reason)) = left {
             let boundary = Boundary::Reset(reason);
             let ended = boundary.end_reason().unwrap_or_default();
+            session.open_memory();
+            session.other_session_ends(&old);
             self.shared.store.end_session(&old, ended, clock::now())?;
             session.arrived(&old, boundary);
             session.sink.status(format!(
                 "{old} has ended (session_reset: {ended}); this is a new session, -r {old} goes on with the old one"
             ));
         }
+        session.open_memory();
         let store = self.shared.store.warnings();
         for warning in self
             .shared
@@ -251,7 +254,11 @@ impl Engine {
             events,
             session.id.clone(),
             inbox.clone(),
-            (session.reviews.watch(), session.hooks.clone()),
+            (
+                session.reviews.watch(),
+                session.hooks.clone(),
+                session.external.is_some(),
+            ),
         );
         inbox.work_into(work.clone());
         inbox.set_aside(commands::aside(&session));
@@ -376,6 +383,7 @@ impl Engine {
             nudges,
             reviews: Reviews::new(),
             desk,
+            external: None,
             hooks,
             engine,
             told_start: None,

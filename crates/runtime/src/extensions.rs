@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use talaria_config::Loaded;
 use talaria_mcp::{ServerSettings, ServerState, Servers, Surroundings};
+use talaria_memory::providers::External;
 use talaria_plugins::{Hooks, Plugin};
 use talaria_tools::{Deferral, Registry};
 use talaria_types::Task;
@@ -12,6 +13,7 @@ use talaria_types::Task;
 use crate::approval_judge::Judged;
 use crate::bill::Bill;
 use crate::engine::Shared;
+use crate::external_memory;
 use crate::mcp;
 use crate::toolbox::{self, Rooms};
 use crate::{plugged, plugin_tools};
@@ -20,6 +22,8 @@ use crate::{plugged, plugin_tools};
 pub(crate) struct Extensions {
     /// Every tool there is.
     pub(crate) registry: Arc<Registry>,
+    /// The memory provider, if there is one and it is ready.
+    pub(crate) external: Option<Arc<External>>,
     /// Who is told what happens, and has a say.
     pub(crate) hooks: Arc<Hooks>,
     /// The plugins that run.
@@ -37,17 +41,22 @@ pub(crate) struct Extensions {
 impl Extensions {
     /// Asks everybody who is configured.
     pub(crate) async fn start(shared: &Shared) -> Self {
+        let (external, mut warnings) = external_memory::connect(shared).await;
         let mut registry = toolbox::registry(&Rooms {
             store: shared.store.clone(),
             curated: shared.curated.clone(),
+            external: external.clone(),
             library: shared.library.clone(),
             skills_wait: shared.loaded.config.skills.write_approval,
             delegates: shared.loaded.config.delegation.max_spawn_depth > 0,
         });
+        if let Some(external) = &external {
+            warnings.extend(external_memory::add_tools(&mut registry, external));
+        }
         // What came with a repository is one of its rules.
         let project = (!shared.options.ignore_rules).then_some(shared.options.cwd.as_path());
         let found = plugged::found_hooks(&shared.loaded, project);
-        let mut warnings = found.warnings;
+        warnings.extend(found.warnings);
         let plugins = plugged::started(
             &shared.loaded,
             &shared.options.cwd,
@@ -71,6 +80,7 @@ impl Extensions {
         servers.follow(&registry);
         Self {
             registry,
+            external,
             hooks: Arc::new(Hooks::new(found.hooks, &plugins)),
             plugins,
             engine,

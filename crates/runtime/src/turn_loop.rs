@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::compaction::Order;
+use crate::external_memory::Scrubbed;
 use crate::host::{HostParts, TurnHost};
 use crate::record::Record;
 use crate::session::Session;
@@ -150,14 +151,16 @@ impl<'a> Drive<'a> {
         }
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
-        let forward = move |delta| match delta {
-            Delta::Text(text) => sink.tell(Event::MessageDelta { text }),
+        let scrubbed = Scrubbed::new(sink.clone());
+        let forward = |delta| match delta {
+            Delta::Text(text) => scrubbed.push(&text),
             Delta::Reasoning(text) => sink.tell(Event::ReasoningDelta { text }),
             Delta::ToolCallStarted { .. } => {}
         };
         self.tell_of_request(&call, &request);
         let began = Instant::now();
-        let reply = model.provider.complete(&request, &forward, &self.cancel).await;
+        let mut reply = model.provider.complete(&request, &forward, &self.cancel).await;
+        scrubbed.end(&mut reply);
         self.tell_of_reply(&call, &reply, began.elapsed());
         self.account(&reply);
         let situation = self.situation(&call);
