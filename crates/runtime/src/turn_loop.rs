@@ -150,7 +150,10 @@ impl<'a> Drive<'a> {
         }
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
+        // What somebody may put another text in the place of is not shown before they have.
+        let veiled = self.session.hooks.hear(Hooked::TransformLlmOutput);
         let forward = move |delta| match delta {
+            Delta::Text(_) if veiled => {}
             Delta::Text(text) => sink.tell(Event::MessageDelta { text }),
             Delta::Reasoning(text) => sink.tell(Event::ReasoningDelta { text }),
             Delta::ToolCallStarted { .. } => {}
@@ -159,6 +162,13 @@ impl<'a> Drive<'a> {
         let began = Instant::now();
         let reply = model.provider.complete(&request, &forward, &self.cancel).await;
         self.tell_of_reply(&call, &reply, began.elapsed());
+        if let Some(text) = reply
+            .as_ref()
+            .ok()
+            .and_then(|reply| said_between(reply).filter(|_| veiled))
+        {
+            self.session.sink().tell(Event::MessageDelta { text });
+        }
         self.account(&reply);
         let situation = self.situation(&call);
         let reply = match reply {
@@ -424,4 +434,9 @@ impl<'a> Drive<'a> {
             tracing::warn!(%error, "the turn's records could not be written");
         }
     }
+}
+
+/// What the model says beside its calls.
+fn said_between(reply: &Completion) -> Option<String> {
+    (!reply.tool_calls.is_empty() && !reply.text.is_empty()).then(|| reply.text.clone())
 }
