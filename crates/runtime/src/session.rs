@@ -13,6 +13,7 @@ use talaria_types::{
 };
 
 use crate::bill::Bill;
+use crate::delegate::Desk;
 use crate::engine::Shared;
 use crate::events::Sink;
 use crate::gauge::Gauge;
@@ -69,6 +70,8 @@ pub(crate) struct Session {
     pub(crate) nudges: Nudges,
     /// What looks back at turns.
     pub(crate) reviews: Reviews,
+    /// Its subagents.
+    pub(crate) desk: Arc<Desk>,
     /// Who is told what happens.
     pub(crate) hooks: Arc<talaria_plugins::Hooks>,
     /// The session whose beginning they were told last.
@@ -139,6 +142,9 @@ impl Session {
             }
         }
         self.spent.add(&model, usage);
+        if let Some(nest) = &self.shared.nest {
+            nest.charge(self.id.as_str(), &model, usage);
+        }
     }
 
     /// The live messages without their ids.

@@ -10,6 +10,7 @@ use talaria_store::{Result, SessionStore};
 use talaria_tools::{Registry, erase};
 
 use crate::curated::Curated;
+use crate::delegate::DelegateTask;
 use crate::memory_tool::MemoryTool;
 use crate::recall::Recall;
 use crate::session_search::SessionSearch;
@@ -24,6 +25,8 @@ pub(crate) struct Rooms {
     pub(crate) library: Arc<Library>,
     /// What the model writes as a skill waits for the person.
     pub(crate) skills_wait: bool,
+    /// Work may be handed to subagents.
+    pub(crate) delegates: bool,
 }
 
 /// Every tool, over these rooms.
@@ -39,6 +42,9 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
             origin: Origin::Foreground,
         };
         registry.add("memory", erase(tool));
+    }
+    if rooms.delegates {
+        registry.add("delegation", erase(DelegateTask));
     }
     let bench = Bench::of_turns(rooms.library.clone(), rooms.skills_wait);
     registry.add("skills", erase(SkillsList(bench.clone())));
@@ -57,6 +63,7 @@ pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
         curated: Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new),
         library: Arc::new(Library::new(setup::roots_of_skills(loaded, None))),
         skills_wait: loaded.config.skills.write_approval,
+        delegates: loaded.config.delegation.max_spawn_depth > 0,
     };
     Ok(registry(&rooms).toolsets())
 }

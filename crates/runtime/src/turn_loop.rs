@@ -347,6 +347,7 @@ impl<'a> Drive<'a> {
             audience: self.session.audience(),
         };
         let host = TurnHost::new(parts, run.unsaved(), run.calls());
+        self.session.tell_desk();
         let batch = {
             let work = self.session.executor().run_all(run.calls(), &host, &self.cancel);
             tokio::pin!(work);
@@ -361,6 +362,7 @@ impl<'a> Drive<'a> {
         };
         let (answer, rows) = host.into_rows(&batch.results)?;
         run.saved(&answer);
+        self.session.account_delegated()?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
             rows,
