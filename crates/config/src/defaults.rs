@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CuratorConfig, DisplayConfig, GoalsConfig,
-    GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionResetConfig,
-    SessionsConfig, SkillsConfig, TerminalConfig,
+    AgentConfig, ApprovalsConfig, CodeExecutionConfig, CompressionConfig, Config, CuratorConfig,
+    DelegationConfig, DisplayConfig, GoalsConfig, GuardrailsConfig, LoggingConfig, MemoryConfig,
+    PromptCachingConfig, SecurityConfig, SessionResetConfig, SessionsConfig, SkillsConfig, TerminalConfig,
+    ToolSearchConfig,
 };
 
 impl Default for Config {
@@ -35,6 +36,10 @@ impl Default for Config {
             sessions: SessionsConfig::default(),
             session_reset: SessionResetConfig::default(),
             goals: GoalsConfig::default(),
+            mcp_servers: BTreeMap::new(),
+            tool_search: ToolSearchConfig::default(),
+            delegation: DelegationConfig::default(),
+            code_execution: CodeExecutionConfig::default(),
             logging: LoggingConfig::default(),
             file_read_max_chars: 100_000,
             context_file_max_chars: None,
@@ -201,9 +206,49 @@ impl Default for SessionResetConfig {
     }
 }
 
+impl Default for ToolSearchConfig {
+    fn default() -> Self {
+        Self {
+            enabled: "auto".to_owned(),
+            threshold_pct: 10.0,
+        }
+    }
+}
+
 impl Default for GoalsConfig {
     fn default() -> Self {
         Self { max_turns: 20 }
+    }
+}
+
+impl Default for DelegationConfig {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            model: None,
+            base_url: None,
+            api_key: None,
+            api_mode: None,
+            reasoning_effort: None,
+            inherit_mcp_toolsets: true,
+            max_iterations: 50,
+            child_timeout_seconds: 600,
+            max_concurrent_children: 3,
+            max_spawn_depth: 1,
+            orchestrator_enabled: true,
+            subagent_auto_approve: false,
+            max_summary_chars: 24_000,
+        }
+    }
+}
+
+impl Default for CodeExecutionConfig {
+    fn default() -> Self {
+        Self {
+            mode: "project".to_owned(),
+            timeout: 300,
+            max_tool_calls: 50,
+        }
     }
 }
 

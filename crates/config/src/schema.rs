@@ -50,6 +50,14 @@ pub struct Config {
     pub session_reset: SessionResetConfig,
     /// `goals`.
     pub goals: GoalsConfig,
+    /// `mcp_servers.<name>`, as it is written: each entry is read by whoever speaks with the server.
+    pub mcp_servers: BTreeMap<String, serde_json::Value>,
+    /// `tools.tool_search`.
+    pub tool_search: ToolSearchConfig,
+    /// `delegation`.
+    pub delegation: DelegationConfig,
+    /// `code_execution`.
+    pub code_execution: CodeExecutionConfig,
     /// `logging`.
     pub logging: LoggingConfig,
     /// `file_read_max_chars`: the most characters one `read_file` gives.
@@ -387,11 +395,67 @@ pub struct SessionResetConfig {
     pub idle_minutes: u64,
 }
 
+/// `tools.tool_search`.
+#[derive(Clone, Debug)]
+pub struct ToolSearchConfig {
+    /// `enabled`: whether the tools of servers and plugins are looked up instead of sent with every request:
+    /// `auto` (when they are many), `true`, `false`.
+    pub enabled: String,
+    /// `threshold_pct`: how many are many: the part of the window that their schemas may take, in percent (10).
+    pub threshold_pct: f64,
+}
+
 /// `goals`.
 #[derive(Clone, Debug)]
 pub struct GoalsConfig {
     /// `max_turns`: turns a standing goal gets before the person is asked (20).
     pub max_turns: u32,
+}
+
+/// `delegation`: subagents.
+#[derive(Clone, Debug)]
+pub struct DelegationConfig {
+    /// `provider`: the provider of subagents; the session's own when empty.
+    pub provider: Option<String>,
+    /// `model`: the model of subagents; the session's own when empty.
+    pub model: Option<String>,
+    /// `base_url`: the address of the provider of subagents.
+    pub base_url: Option<String>,
+    /// `api_key`: its key.
+    pub api_key: Option<SecretString>,
+    /// `api_mode`: the protocol it speaks.
+    pub api_mode: Option<ApiMode>,
+    /// `reasoning_effort`: how much subagents think; as the session when empty.
+    pub reasoning_effort: Option<String>,
+    /// `inherit_mcp_toolsets`: a subagent with a list of toolsets has the session's MCP tools too (true).
+    pub inherit_mcp_toolsets: bool,
+    /// `max_iterations`: model calls of one subagent (50).
+    pub max_iterations: u32,
+    /// `child_timeout_seconds`: how long one may take, at least 30; 0 is no limit (600).
+    pub child_timeout_seconds: u64,
+    /// `max_concurrent_children`: how many run at the same time (3).
+    pub max_concurrent_children: usize,
+    /// `max_spawn_depth`: how deep subagents may start subagents, at most 3 (1: not at all).
+    pub max_spawn_depth: u32,
+    /// `orchestrator_enabled`: a subagent may be told to start others, as far as the depth allows (true).
+    pub orchestrator_enabled: bool,
+    /// `subagent_auto_approve`: dangerous commands of subagents run; otherwise they are refused, because a
+    /// subagent asks nobody (false).
+    pub subagent_auto_approve: bool,
+    /// `max_summary_chars`: the most characters of a subagent's answer that its parent reads (24 000).
+    pub max_summary_chars: usize,
+}
+
+/// `code_execution`: scripts that call tools.
+#[derive(Clone, Debug)]
+pub struct CodeExecutionConfig {
+    /// `mode`: `project` runs scripts in the session's folder with its virtual environment; `strict` in an empty
+    /// one, without network where the system can keep it away.
+    pub mode: String,
+    /// `timeout`: how long a script may run, in seconds (300).
+    pub timeout: u64,
+    /// `max_tool_calls`: how many tools it may call (50).
+    pub max_tool_calls: u32,
 }
 
 /// `logging`.

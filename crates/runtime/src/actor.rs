@@ -28,10 +28,14 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    session.desk.close().await;
     session.engine_ends();
     session.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
         payload.with("reason", "exit")
     });
+    if let Some(extensions) = session.shared.known_extensions() {
+        extensions.close().await;
+    }
     let memory = session.closing_memory();
     tokio::join!(session.reviews.stop(), memory);
 }

@@ -294,7 +294,7 @@ impl Session {
 impl Shared {
     /// The memory provider, once it was asked for.
     pub(crate) fn external(&self) -> Option<&Arc<External>> {
-        self.asked_extensions()?.external.as_ref()
+        self.known_extensions()?.external.as_ref()
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use crate::inbox::Inbox;
 
 /// How long a session may take to end its children.
-const FAREWELL: Duration = Duration::from_millis(250);
+const FAREWELL: Duration = Duration::from_millis(700);
 /// The same with a memory provider, which has bounds of its own.
 const MEMORY_FAREWELL: Duration = Duration::from_secs(7);
 /// How long hooks may take in all to hear the last of what happened.

@@ -11,6 +11,7 @@ use talaria_store::{Result, SessionStore};
 use talaria_tools::{Registry, erase};
 
 use crate::curated::Curated;
+use crate::delegate::DelegateTask;
 use crate::memory_tool::MemoryTool;
 use crate::recall::Recall;
 use crate::session_search::SessionSearch;
@@ -27,6 +28,8 @@ pub(crate) struct Rooms {
     pub(crate) library: Arc<Library>,
     /// What the model writes as a skill waits for the person.
     pub(crate) skills_wait: bool,
+    /// Work may be handed to subagents.
+    pub(crate) delegates: bool,
 }
 
 /// Every tool, over these rooms.
@@ -43,6 +46,9 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
             external: rooms.external.clone(),
         };
         registry.add("memory", erase(tool));
+    }
+    if rooms.delegates {
+        registry.add("delegation", erase(DelegateTask));
     }
     let bench = Bench::of_turns(rooms.library.clone(), rooms.skills_wait);
     registry.add("skills", erase(SkillsList(bench.clone())));
@@ -62,6 +68,7 @@ pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
         external: None,
         library: Arc::new(Library::new(setup::roots_of_skills(loaded, None))),
         skills_wait: loaded.config.skills.write_approval,
+        delegates: loaded.config.delegation.max_spawn_depth > 0,
     };
     Ok(registry(&rooms).toolsets())
 }

@@ -151,8 +151,11 @@ impl<'a> Drive<'a> {
         }
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
+        // What somebody may put another text in the place of is not shown before they have.
+        let veiled = self.session.hooks.hear(Hooked::TransformLlmOutput);
         let scrubbed = Scrubbed::new(sink.clone());
         let forward = |delta| match delta {
+            Delta::Text(_) if veiled => {}
             Delta::Text(text) => scrubbed.push(&text),
             Delta::Reasoning(text) => sink.tell(Event::ReasoningDelta { text }),
             Delta::ToolCallStarted { .. } => {}
@@ -162,6 +165,13 @@ impl<'a> Drive<'a> {
         let mut reply = model.provider.complete(&request, &forward, &self.cancel).await;
         scrubbed.end(&mut reply);
         self.tell_of_reply(&call, &reply, began.elapsed());
+        if let Some(text) = reply
+            .as_ref()
+            .ok()
+            .and_then(|reply| said_between(reply).filter(|_| veiled))
+        {
+            self.session.sink().tell(Event::MessageDelta { text });
+        }
         self.account(&reply);
         let situation = self.situation(&call);
         let reply = match reply {
@@ -340,6 +350,7 @@ impl<'a> Drive<'a> {
             audience: self.session.audience(),
         };
         let host = TurnHost::new(parts, run.unsaved(), run.calls());
+        self.session.tell_desk();
         let batch = {
             let work = self.session.executor().run_all(run.calls(), &host, &self.cancel);
             tokio::pin!(work);
@@ -354,6 +365,7 @@ impl<'a> Drive<'a> {
         };
         let (answer, rows) = host.into_rows(&batch.results)?;
         run.saved(&answer);
+        self.session.account_delegated()?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
             rows,
@@ -427,4 +439,9 @@ impl<'a> Drive<'a> {
             tracing::warn!(%error, "the turn's records could not be written");
         }
     }
+}
+
+/// What the model says beside its calls.
+fn said_between(reply: &Completion) -> Option<String> {
+    (!reply.tool_calls.is_empty() && !reply.text.is_empty()).then(|| reply.text.clone())
 }

@@ -231,21 +231,8 @@ impl Executor {
                 append(&mut output.content, &warning);
             }
         }
-        if run.host.consults() && !run.cancel.is_cancelled() {
-            let text = output.content.text().into_owned();
-            let done = Done {
-                call,
-                tool: &ready.name,
-                args: &ready.args,
-                result: &text,
-                ok: output.ok,
-                duration_ms: milliseconds(began.elapsed()),
-            };
-            tokio::select! {
-                () = consult::heard(done, &said.context, &mut output, (&self.session, run.host)) => {}
-                () = run.cancel.cancelled() => {}
-            }
-        }
+        self.hear(run, (call, ready, said), &mut output, began.elapsed())
+            .await;
         let content = run
             .budget
             .fit(output.content, &ready.name, ready.tool.keeps_whole_results());
@@ -259,6 +246,32 @@ impl Executor {
             ),
             ok: output.ok,
             duration_ms: milliseconds(began.elapsed()),
+        }
+    }
+
+    /// What others say to a result.
+    async fn hear(
+        &self,
+        run: &Run<'_>,
+        (call, ready, said): (&ToolCall, &Ready, &Before),
+        output: &mut ToolOutput,
+        took: Duration,
+    ) {
+        if !run.host.consults() || run.cancel.is_cancelled() {
+            return;
+        }
+        let text = output.content.text().into_owned();
+        let done = Done {
+            call,
+            tool: &ready.name,
+            args: &ready.args,
+            result: &text,
+            ok: output.ok,
+            duration_ms: milliseconds(took),
+        };
+        tokio::select! {
+            () = consult::heard(done, &said.context, output, (&self.session, run.host)) => {}
+            () = run.cancel.cancelled() => {}
         }
     }
 
@@ -307,6 +320,7 @@ impl Executor {
             call,
             session: &self.session,
             host: run.host,
+            inner: Some(self),
             cancel: run.cancel,
         };
         // The future is made inside the guarded block: a tool may also panic before its first await.
@@ -361,6 +375,69 @@ impl Executor {
             ok: false,
             duration_ms: 0,
         }
+    }
+
+    /// Whether the session has this tool.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        self.selection.names.iter().any(|name| name == tool)
+    }
+
+    /// Runs one call on behalf of another that is running; its result is not the model's, so neither the
+    /// guard-rails nor the budgets of results know of it, and what it reads counts as unseen.
+    pub(crate) async fn run_inner(
+        &self,
+        call: &ToolCall,
+        host: &dyn Host,
+        cancel: &CancellationToken,
+    ) -> ToolResult {
+        let calls = std::slice::from_ref(call);
+        let plan = Plan::new(calls, &self.registry, &self.selection, &self.session);
+        let Some(Planned::Ready(ready)) = plan.calls.first() else {
+            let error = match plan.calls.first() {
+                Some(Planned::Invalid { error, .. }) => error.as_str(),
+                _ => "the call could not be understood",
+            };
+            return self.error_result(call, &call.name, error);
+        };
+        let settings = self.session.settings();
+        let run = Run {
+            calls,
+            host,
+            cancel,
+            budget: Budget::new(&settings.home, settings.window),
+        };
+        let said = self.consult(&run, &plan, 0..1).await.pop().unwrap_or_default();
+        let ready = said.ready.as_ref().unwrap_or(ready);
+        if let Some(why) = self.objection(&run, call, ready, &said.before).await {
+            return self.error_result(call, &ready.name, &why);
+        }
+        let arguments = self.session.mask().arguments(&ready.args);
+        if let Err(error) = host.started(call, &ready.name, &arguments, ready.tool.effect()) {
+            return self.error_result(call, &ready.name, &error.to_string());
+        }
+        let began = Instant::now();
+        let seen = self.session.reads().set_aside();
+        let outcome = self.outcome(&run, call, ready).await;
+        self.session.reads().put_back(seen);
+        let masked = outcome.is_ok() && ready.tool.masks_secrets();
+        let output = outcome.unwrap_or_else(|error| failed(&ready.name, &error));
+        let mut output = if masked {
+            output
+        } else {
+            self.session.mask().output(output, &ready.args)
+        };
+        self.hear(&run, (call, ready, &said.before), &mut output, began.elapsed())
+            .await;
+        let result = ToolResult {
+            call_id: call.id.clone(),
+            name: ready.name.clone(),
+            content: output.content,
+            brief: output.brief,
+            ok: output.ok,
+            duration_ms: milliseconds(began.elapsed()),
+        };
+        host.finished(call, &result);
+        result
     }
 
     /// The session.

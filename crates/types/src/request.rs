@@ -24,6 +24,10 @@ pub enum Task {
     WebExtract,
     /// Whether a command may run.
     Approval,
+    /// What an MCP server asks of the model.
+    Mcp,
+    /// What subagents have used, charged to the session that started them.
+    Delegate,
 }
 
 impl Task {
@@ -37,6 +41,8 @@ impl Task {
             Self::GoalJudge => "goal_judge",
             Self::WebExtract => "web_extract",
             Self::Approval => "approval",
+            Self::Mcp => "mcp",
+            Self::Delegate => "delegate",
         }
     }
 }

@@ -1,15 +1,18 @@
 //! Slash commands, one file each; the table is the list.
 
+mod background;
 mod branch;
 mod compress;
 mod context;
 mod goal;
 mod help;
 mod hooks;
+mod mcp;
 mod memory;
 mod model;
 mod new;
 mod plugins;
+mod reload_mcp;
 mod resume;
 mod retry;
 mod skills;
@@ -61,6 +64,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     branch::COMMAND,
     title::COMMAND,
     goal::COMMAND,
+    background::COMMAND,
     context::COMMAND,
     compress::COMMAND,
     uncompress::COMMAND,
@@ -70,10 +74,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     skills::COMMAND,
     hooks::COMMAND,
     plugins::COMMAND,
+    mcp::COMMAND,
+    reload_mcp::COMMAND,
     status::COMMAND,
     model::COMMAND,
     yolo::COMMAND,
 ];
+
+pub(crate) use background::aside;
 
 /// Runs a command and tells what came of it.
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {

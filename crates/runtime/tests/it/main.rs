@@ -11,6 +11,7 @@ mod arrows;
 mod commands;
 mod compression;
 mod crash;
+mod delegation;
 mod external;
 mod hooks;
 mod laws;

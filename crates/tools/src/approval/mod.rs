@@ -10,6 +10,7 @@
 //! that a command runs is not looked into.
 
 mod deny;
+mod disk;
 mod families;
 mod gate;
 mod grants;
