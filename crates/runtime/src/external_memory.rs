@@ -299,7 +299,8 @@ impl Session {
 impl Shared {
     /// The tools that the memory provider has brought; subagents have none of them.
     pub(crate) fn external_tools(&self) -> &[String] {
-        self.asked_extensions()
+        self.extensions
+            .get()
             .map_or(&[], |extensions| &extensions.external_tools)
     }
 
