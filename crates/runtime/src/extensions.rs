@@ -5,19 +5,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use talaria_config::Loaded;
 use talaria_mcp::{ServerSettings, ServerState, Servers, Surroundings};
+use talaria_memory::providers::External;
+use talaria_plugins::{Hooks, Plugin};
 use talaria_tools::{Deferral, Registry};
 use talaria_types::Task;
 
 use crate::approval_judge::Judged;
 use crate::bill::Bill;
 use crate::engine::Shared;
+use crate::external_memory;
 use crate::mcp;
 use crate::toolbox::{self, Rooms};
+use crate::{plugged, plugin_tools};
 
 /// The engine's tools, with those that others bring.
 pub(crate) struct Extensions {
     /// Every tool there is.
     pub(crate) registry: Arc<Registry>,
+    /// The memory provider, if there is one and it is ready.
+    pub(crate) external: Option<Arc<External>>,
+    /// Who is told what happens, and has a say.
+    pub(crate) hooks: Arc<Hooks>,
+    /// The plugins that run.
+    pub(crate) plugins: Vec<Arc<Plugin>>,
+    /// The one that compresses conversations, when one was chosen.
+    pub(crate) engine: Option<Arc<Plugin>>,
     /// What the person should know about those that could not be had.
     pub(crate) warnings: Vec<String>,
     /// The MCP servers.
@@ -29,13 +41,33 @@ pub(crate) struct Extensions {
 impl Extensions {
     /// Asks everybody who is configured.
     pub(crate) async fn start(shared: &Shared) -> Self {
+        let (external, mut warnings) = external_memory::connect(shared).await;
         let mut registry = toolbox::registry(&Rooms {
             store: shared.store.clone(),
             curated: shared.curated.clone(),
+            external: external.clone(),
             library: shared.library.clone(),
             skills_wait: shared.loaded.config.skills.write_approval,
+            delegates: shared.loaded.config.delegation.max_spawn_depth > 0,
         });
-        let (settings, mut warnings) = mcp::mcp_servers(&shared.loaded, &shared.options.cwd);
+        if let Some(external) = &external {
+            warnings.extend(external_memory::add_tools(&mut registry, external));
+        }
+        // What came with a repository is one of its rules.
+        let project = (!shared.options.ignore_rules).then_some(shared.options.cwd.as_path());
+        let found = plugged::found_hooks(&shared.loaded, project);
+        warnings.extend(found.warnings);
+        let plugins = plugged::started(
+            &shared.loaded,
+            &shared.options.cwd,
+            project.is_some(),
+            &mut warnings,
+        )
+        .await;
+        plugin_tools::add(&mut registry, &plugins, &mut warnings);
+        let engine = plugged::engine(&shared.loaded, &plugins, &mut warnings);
+        let (settings, told) = mcp::mcp_servers(&shared.loaded, &shared.options.cwd);
+        warnings.extend(told);
         talaria_redact::learn(settings.iter().flat_map(ServerSettings::secrets));
         let sampled = Judged::default();
         let servers = Arc::new(servers(shared, settings, &sampled));
@@ -48,6 +80,10 @@ impl Extensions {
         servers.follow(&registry);
         Self {
             registry,
+            external,
+            hooks: Arc::new(Hooks::new(found.hooks, &plugins)),
+            plugins,
+            engine,
             warnings,
             mcp: Mutex::new(servers),
             sampled,

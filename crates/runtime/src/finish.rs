@@ -19,6 +19,7 @@ impl Session {
         self.keep(ending);
         self.write_usage()?;
         self.count_judged()?;
+        self.account_delegated()?;
         self.keep_meter()?;
         self.keep_repairs()?;
         self.keep_consent();
@@ -91,6 +92,9 @@ impl Session {
                 cost_usd: bill.usd(),
             };
             self.store().add_usage(&self.id, &row, clock::now())?;
+            if let Some(nest) = &self.shared.nest {
+                nest.purse.wrote(bill.known_usd());
+            }
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ pub enum Task {
     Approval,
     /// What an MCP server asks of the model.
     Mcp,
+    /// What subagents have used, charged to the session that started them.
+    Delegate,
 }
 
 impl Task {
@@ -40,6 +42,7 @@ impl Task {
             Self::WebExtract => "web_extract",
             Self::Approval => "approval",
             Self::Mcp => "mcp",
+            Self::Delegate => "delegate",
         }
     }
 }

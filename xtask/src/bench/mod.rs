@@ -8,9 +8,11 @@ mod corpus;
 mod deltas;
 mod examples;
 mod fresh;
+mod hooks;
 mod measure;
 mod one_shot;
 mod reads;
+mod review;
 mod stage;
 mod start;
 
@@ -54,6 +56,16 @@ const BENCHES: &[Bench] = &[
         run: deltas::run,
     },
     Bench {
+        name: "hooks",
+        about: "what a hook costs a tool call",
+        run: hooks::run,
+    },
+    Bench {
+        name: "review",
+        about: "a turn whose review is due",
+        run: review::run,
+    },
+    Bench {
         name: "store",
         about: "appending, loading and searching messages",
         run: examples::store,
@@ -82,6 +94,11 @@ const BENCHES: &[Bench] = &[
         name: "skills",
         about: "the index of 10,000 skills: cold ≤ 300 ms, warm ≤ 10 ms",
         run: examples::skills,
+    },
+    Bench {
+        name: "memory-sync",
+        about: "from a turn's end to the next prompt, with a memory provider that hangs and without any",
+        run: examples::memory,
     },
 ];
 

@@ -58,10 +58,11 @@ pub(super) fn page(tree: &Tree) -> Result<String> {
 }
 
 /// Sections whose entries have names of their own, and the struct of one entry.
-const RECORDS: [(&str, &str); 3] = [
+const RECORDS: [(&str, &str); 4] = [
     ("providers.NAME", "ProviderConfig"),
     ("fallback_providers (a list)", "FallbackConfig"),
     ("auxiliary.TASK", "AuxiliaryConfig"),
+    ("hooks.EVENT (a list each)", "HookConfig"),
 ];
 
 /// The keys of an entry and what they mean.

@@ -7,6 +7,7 @@ mod login;
 
 pub(super) use login::open as open_browser;
 
+pub(super) use add::typed;
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
 use talaria_config::{Loaded, Overrides};

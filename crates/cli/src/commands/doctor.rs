@@ -92,6 +92,7 @@ const CHECKS: &[fn(&Place) -> Vec<Finding>] = &[
     checks::sqlite,
     checks::programs,
     mcp::servers,
+    checks::memory,
 ];
 
 fn run(place: &Place, matches: &ArgMatches) -> Outcome {

@@ -8,6 +8,7 @@ mod config;
 mod db;
 mod demo;
 mod doctor;
+mod hooks;
 mod insights;
 mod man;
 mod mcp;
@@ -15,6 +16,7 @@ mod memory;
 mod mock_llm;
 mod model;
 mod models;
+mod plugins;
 mod recall;
 mod replay;
 mod search;
@@ -55,6 +57,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     replay::ROW,
     memory::ROW,
     skills::ROW,
+    hooks::ROW,
+    plugins::ROW,
     mcp::ROW,
     config::ROW,
     model::ROW,

@@ -35,7 +35,8 @@ pub(super) fn engine(
 ) -> Result<(Engine, Loaded), Failure> {
     use talaria_config::env;
     let cwd = place.cwd(flags.cwd.as_ref())?;
-    let loaded = place.config(&cwd, &flags.overrides())?;
+    let mut loaded = place.config(&cwd, &flags.overrides())?;
+    loaded.config.hooks_auto_accept |= flags.accept_hooks;
     let source = flags
         .source
         .clone()

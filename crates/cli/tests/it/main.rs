@@ -11,6 +11,7 @@ mod config;
 mod conversation;
 mod database;
 mod doctor;
+mod hooks;
 mod mcp;
 mod memory;
 mod models;

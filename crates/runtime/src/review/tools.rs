@@ -64,6 +64,8 @@ pub(super) fn executor(shared: &Shared, specs: &[ToolSpec], session: &SessionId,
             curated: curated.clone(),
             store: shared.store.clone(),
             origin: Origin::BackgroundReview,
+            // What a review writes is nobody's turn.
+            external: None,
         };
         registry.add("memory", erase(tool));
     }

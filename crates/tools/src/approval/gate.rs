@@ -10,10 +10,11 @@
 use talaria_types::{ApprovalAnswer, ApprovalRequest};
 use tokio_util::sync::CancellationToken;
 
+use super::disk::Disk;
 use super::grants::SmartVerdict;
 use super::normalize::visible;
 use super::{Danger, Grants, Mode, Surroundings, Verdict, deny, judge};
-use crate::{Host, ToolContext, ToolSettings};
+use crate::{Host, ToolContext, ToolSession, ToolSettings};
 
 /// Decides about commands of one call.
 pub struct Gate<'a> {
@@ -21,6 +22,7 @@ pub struct Gate<'a> {
     grants: &'a Grants,
     host: &'a dyn Host,
     folder: String,
+    session: &'a ToolSession,
     call: &'a str,
     cancel: &'a CancellationToken,
 }
@@ -45,6 +47,7 @@ impl<'a> Gate<'a> {
             grants: cx.session.grants(),
             host: cx.host,
             folder: cx.session.cwd().to_string_lossy().into_owned(),
+            session: cx.session,
             call: &cx.call.id,
             cancel: cx.cancel,
         }
@@ -66,7 +69,15 @@ impl<'a> Gate<'a> {
             home: home.as_deref(),
             sudo_password: std::env::var_os("SUDO_PASSWORD").is_some(),
         };
-        let dangers = match judge(command, surroundings) {
+        let made = self.session.made_files();
+        let disk = Disk {
+            around: surroundings,
+            made: &made,
+        };
+        let verdict = judge(command, surroundings).and(disk.look(command));
+        // What it writes may be run by a later one.
+        self.session.makes_files(disk.writes(command));
+        let dangers = match verdict {
             Verdict::Block(reason) => {
                 return Err(blocked(&format!(
                     "this command {reason}, and such commands never run"

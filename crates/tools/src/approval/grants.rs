@@ -52,6 +52,17 @@ impl Grants {
         self.lock().yolo = yolo;
     }
 
+    /// What `other` allows for its session is allowed here too.
+    pub fn join(&self, other: &Self) {
+        let (session, yolo) = {
+            let other = other.lock();
+            (other.session.clone(), other.yolo)
+        };
+        let mut inner = self.lock();
+        inner.session.extend(session);
+        inner.yolo |= yolo;
+    }
+
     /// Families that were allowed for good since this was last called, to be added to `command_allowlist`.
     pub fn newly_permanent(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().permanent)
@@ -61,7 +72,7 @@ impl Grants {
         self.lock().judge.clone()
     }
 
-    pub(super) fn is_yolo(&self) -> bool {
+    pub(crate) fn is_yolo(&self) -> bool {
         self.lock().yolo
     }
 

@@ -54,6 +54,17 @@ pub(super) struct Ready {
     parallel: Parallel,
 }
 
+impl Ready {
+    /// The same call with other arguments, understood as the model's are.
+    pub(super) fn with(&self, args: Value, session: &ToolSession) -> Self {
+        let args = match args {
+            Value::Object(args) => args,
+            _ => Map::new(),
+        };
+        ready(Arc::clone(&self.tool), args, session)
+    }
+}
+
 impl Planned {
     /// The tool's name and reach, for the journal. What will not run has no effect.
     pub(super) fn tool(&self) -> (&str, Effect) {
@@ -162,6 +173,7 @@ fn beyond(
     Ok(ready(tool, inner, session))
 }
 
+/// A call that can run, of arguments that are an object.
 fn ready(tool: Arc<dyn AnyTool>, mut args: Map<String, Value>, session: &ToolSession) -> Ready {
     let name = tool.spec().name.clone();
     arguments::coerce(&mut args, &tool.spec().parameters);
