@@ -184,7 +184,7 @@ mod tests {
         let mut recalled = Message::user("hello");
         recalled.sent_as = Some(format!("hello\n\n{PAGE}"));
         assert!(taken_from(&[Arc::new(recalled)], COPY).unwrap().outside);
-        let framed = talaria_tools::untrusted::wrap("somewhere", PAGE);
+        let framed = untrusted::wrap("somewhere", PAGE);
         assert!(
             taken_from(&conversation("lore_find", "{}", &framed), COPY)
                 .unwrap()
