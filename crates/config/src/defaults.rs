@@ -6,6 +6,7 @@ use crate::{
     AgentConfig, ApprovalsConfig, CodeExecutionConfig, CompressionConfig, Config, CuratorConfig,
     DelegationConfig, DisplayConfig, GoalsConfig, GuardrailsConfig, LoggingConfig, MemoryConfig,
     PromptCachingConfig, SecurityConfig, SessionResetConfig, SessionsConfig, SkillsConfig, TerminalConfig,
+    ToolSearchConfig,
 };
 
 impl Default for Config {
@@ -35,6 +36,8 @@ impl Default for Config {
             sessions: SessionsConfig::default(),
             session_reset: SessionResetConfig::default(),
             goals: GoalsConfig::default(),
+            mcp_servers: BTreeMap::new(),
+            tool_search: ToolSearchConfig::default(),
             delegation: DelegationConfig::default(),
             code_execution: CodeExecutionConfig::default(),
             logging: LoggingConfig::default(),
@@ -99,6 +102,12 @@ impl Default for MemoryConfig {
             nudge_interval: 10,
             write_approval: false,
             provider: String::new(),
+            command: Vec::new(),
+            env_passthrough: Vec::new(),
+            base_url: String::new(),
+            workspace: String::new(),
+            user_id: String::new(),
+            agent_id: String::new(),
         }
     }
 }
@@ -193,6 +202,15 @@ impl Default for SessionResetConfig {
             mode: "none".to_owned(),
             at_hour: 4,
             idle_minutes: 1_440,
+        }
+    }
+}
+
+impl Default for ToolSearchConfig {
+    fn default() -> Self {
+        Self {
+            enabled: "auto".to_owned(),
+            threshold_pct: 10.0,
         }
     }
 }

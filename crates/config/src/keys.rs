@@ -78,7 +78,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Key> {
 }
 
 /// Sections whose keys are not fixed; see the records.
-pub(crate) const RECORDS: [&str; 7] = [
+pub(crate) const RECORDS: [&str; 8] = [
     "providers",
     "custom_providers",
     "fallback_providers",
@@ -86,6 +86,7 @@ pub(crate) const RECORDS: [&str; 7] = [
     "auxiliary",
     "credential_pool_strategies",
     "hooks",
+    "mcp_servers",
 ];
 
 /// All names and sections this program reads, for telling which ones it does not.
@@ -206,6 +207,14 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::Bool(&mut c.memory.write_approval)
     }),
     key("memory.provider", |c| Slot::Text(&mut c.memory.provider)),
+    key("memory.command", |c| Slot::Texts(&mut c.memory.command)),
+    key("memory.env_passthrough", |c| {
+        Slot::Texts(&mut c.memory.env_passthrough)
+    }),
+    key("memory.base_url", |c| Slot::Text(&mut c.memory.base_url)),
+    key("memory.workspace", |c| Slot::Text(&mut c.memory.workspace)),
+    key("memory.user_id", |c| Slot::Text(&mut c.memory.user_id)),
+    key("memory.agent_id", |c| Slot::Text(&mut c.memory.agent_id)),
     key("skills.creation_nudge_interval", |c| {
         Slot::U32(&mut c.skills.creation_nudge_interval)
     }),
@@ -303,6 +312,13 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::U64(&mut c.session_reset.idle_minutes)
     })
     .least(1),
+    key("tools.tool_search.enabled", |c| {
+        Slot::Text(&mut c.tool_search.enabled)
+    })
+    .rule(Rule::OneOf(&["auto", "true", "false"])),
+    key("tools.tool_search.threshold_pct", |c| {
+        Slot::Float(&mut c.tool_search.threshold_pct)
+    }),
     key("goals.max_turns", |c| Slot::U32(&mut c.goals.max_turns)).least(1),
     key("delegation.provider", |c| {
         Slot::OptText(&mut c.delegation.provider)

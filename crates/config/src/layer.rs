@@ -279,6 +279,21 @@ impl Layer<'_> {
         Ok(all)
     }
 
+    /// `mcp_servers.<name>`, as it is written; whoever speaks with servers reads it.
+    pub(crate) fn mcp_servers(
+        &self,
+        root: &Node,
+        told: &mut Told<'_>,
+    ) -> Result<BTreeMap<String, serde_json::Value>, ConfigError> {
+        let mut all = BTreeMap::new();
+        for (name, node) in self.section(root, "mcp_servers")? {
+            told.origins
+                .insert(format!("mcp_servers.{name}"), self.origin(node));
+            all.insert(name.clone(), node.json());
+        }
+        Ok(all)
+    }
+
     fn items<'n>(&self, root: &'n Node, key: &str) -> Result<&'n [Node], ConfigError> {
         match root.get(key).map(|node| (node, &node.value)) {
             None | Some((_, Value::Null)) => Ok(&[]),

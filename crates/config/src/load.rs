@@ -314,6 +314,7 @@ impl Joined {
         self.config.credential_pool_strategies = layer.strategies(root, &mut told)?;
         self.config.auxiliary = layer.auxiliary(root, &mut told)?;
         self.config.hooks = layer.hooks(root, &mut told)?;
+        self.config.mcp_servers = layer.mcp_servers(root, &mut told)?;
         Ok(())
     }
 

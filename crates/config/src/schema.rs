@@ -50,6 +50,10 @@ pub struct Config {
     pub session_reset: SessionResetConfig,
     /// `goals`.
     pub goals: GoalsConfig,
+    /// `mcp_servers.<name>`, as it is written: each entry is read by whoever speaks with the server.
+    pub mcp_servers: BTreeMap<String, serde_json::Value>,
+    /// `tools.tool_search`.
+    pub tool_search: ToolSearchConfig,
     /// `delegation`.
     pub delegation: DelegationConfig,
     /// `code_execution`.
@@ -257,8 +261,20 @@ pub struct MemoryConfig {
     pub nudge_interval: u32,
     /// `write_approval`: what the model wants to remember waits for your word (false).
     pub write_approval: bool,
-    /// `provider`: an external memory beside the two files.
+    /// `provider`: an external memory beside the two files: local, process, mem0 or honcho.
     pub provider: String,
+    /// `command`: the program and its arguments of the provider process.
+    pub command: Vec<String>,
+    /// `env_passthrough`: variables of yours that this program may see.
+    pub env_passthrough: Vec<String>,
+    /// `base_url`: another address of mem0 or honcho.
+    pub base_url: String,
+    /// `workspace`: the workspace at honcho (hermes).
+    pub workspace: String,
+    /// `user_id`: under which name a service knows you (hermes-user).
+    pub user_id: String,
+    /// `agent_id`: under which name it knows the agent (hermes).
+    pub agent_id: String,
 }
 
 /// `skills`.
@@ -377,6 +393,16 @@ pub struct SessionResetConfig {
     pub at_hour: u32,
     /// `idle_minutes`: silence after which one ends (1 440).
     pub idle_minutes: u64,
+}
+
+/// `tools.tool_search`.
+#[derive(Clone, Debug)]
+pub struct ToolSearchConfig {
+    /// `enabled`: whether the tools of servers and plugins are looked up instead of sent with every request:
+    /// `auto` (when they are many), `true`, `false`.
+    pub enabled: String,
+    /// `threshold_pct`: how many are many: the part of the window that their schemas may take, in percent (10).
+    pub threshold_pct: f64,
 }
 
 /// `goals`.

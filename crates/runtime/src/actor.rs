@@ -9,6 +9,7 @@ use talaria_turn::Setup;
 
 use crate::clock;
 use crate::commands;
+use crate::external_memory;
 use crate::lease::{Lease, NoLease};
 use crate::prepare;
 use crate::record::{self, Digester, Record};
@@ -32,7 +33,11 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
     session.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
         payload.with("reason", "exit")
     });
-    session.reviews.stop().await;
+    if let Some(extensions) = session.shared.known_extensions() {
+        extensions.close().await;
+    }
+    let memory = session.closing_memory();
+    tokio::join!(session.reviews.stop(), memory);
 }
 
 impl Session {
@@ -68,9 +73,13 @@ impl Session {
             self.inbox.ask_next(text);
         }
         let wanted = self.want_review(&result);
+        let answer = external_memory::answer_of(&result);
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
+        if let Some(answer) = answer {
+            self.remember_turn(&prompt, answer);
+        }
         self.review(&wanted);
     }
 
@@ -118,6 +127,7 @@ impl Session {
         self.catch_up()?;
         self.ask_about_hooks(cancel).await;
         let mut prepared = self.prepare(content).await?;
+        self.recall(&mut prepared.prompt, cancel).await;
         if let Err(why) = self.heard(&mut prepared.prompt, cancel).await {
             return Ok(self.refused(&why));
         }

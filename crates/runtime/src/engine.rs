@@ -87,6 +87,11 @@ impl Shared {
         self.extensions.get_or_init(|| Extensions::start(self)).await
     }
 
+    /// What others bring, once it was asked for.
+    pub(crate) fn known_extensions(&self) -> Option<&Extensions> {
+        self.extensions.get()
+    }
+
     /// The model of a side task, when it is not the session's own.
     pub(crate) fn auxiliary(&self, task: Task) -> Option<Arc<Model>> {
         self.auxiliary.get(&task).cloned()
@@ -221,12 +226,15 @@ impl Engine {
         if let Some((old, reason)) = left {
             let boundary = Boundary::Reset(reason);
             let ended = boundary.end_reason().unwrap_or_default();
+            session.open_memory();
+            session.other_session_ends(&old);
             self.shared.store.end_session(&old, ended, clock::now())?;
             session.arrived(&old, boundary);
             session.sink.status(format!(
                 "{old} has ended (session_reset: {ended}); this is a new session, -r {old} goes on with the old one"
             ));
         }
+        session.open_memory();
         let store = self.shared.store.warnings();
         for warning in self
             .shared
@@ -246,7 +254,11 @@ impl Engine {
             events,
             session.id.clone(),
             inbox.clone(),
-            (session.reviews.watch(), session.hooks.clone()),
+            (
+                session.reviews.watch(),
+                session.hooks.clone(),
+                session.external.is_some(),
+            ),
         );
         inbox.work_into(work.clone());
         inbox.set_aside(commands::aside(&session));
@@ -371,6 +383,7 @@ impl Engine {
             nudges,
             reviews: Reviews::new(),
             desk,
+            external: None,
             hooks,
             engine,
             told_start: None,

@@ -64,7 +64,16 @@ impl Session {
             .shared
             .auxiliary(Task::Approval)
             .unwrap_or_else(|| self.models.current().clone());
-        self.account_side(Task::Approval, &bill, &model)
+        self.account_side(Task::Approval, &bill, &model)?;
+        let shared = self.shared.clone();
+        match shared.known_extensions() {
+            Some(extensions) => {
+                let own = shared.auxiliary(Task::Mcp);
+                let model = own.unwrap_or_else(|| self.models.current().clone());
+                self.account_side(Task::Mcp, &extensions.sampled(), &model)
+            }
+            None => Ok(()),
+        }
     }
 
     /// The turn's tokens, on the session's row.

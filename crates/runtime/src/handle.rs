@@ -9,6 +9,10 @@ use tokio::sync::{mpsc, watch};
 
 use crate::inbox::Inbox;
 
+/// How long a session may take to end its children.
+const FAREWELL: Duration = Duration::from_millis(700);
+/// The same with a memory provider, which has bounds of its own.
+const MEMORY_FAREWELL: Duration = Duration::from_secs(7);
 /// How long hooks may take in all to hear the last of what happened.
 const HOOKS_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -22,6 +26,8 @@ pub struct SessionHandle {
     id: SessionId,
     inbox: Arc<Inbox>,
     busy: watch::Receiver<bool>,
+    /// There is a memory provider to be told the last of it.
+    remembers: bool,
     hooks: Arc<Hooks>,
 }
 
@@ -31,7 +37,7 @@ impl SessionHandle {
         events: Events,
         id: SessionId,
         inbox: Arc<Inbox>,
-        (busy, hooks): (watch::Receiver<bool>, Arc<Hooks>),
+        (busy, hooks, remembers): (watch::Receiver<bool>, Arc<Hooks>, bool),
     ) -> Self {
         Self {
             ops,
@@ -40,6 +46,17 @@ impl SessionHandle {
             inbox,
             busy,
             hooks,
+            remembers,
+        }
+    }
+
+    /// How long its end may take after [`Op::Shutdown`]: a moment, and longer while a memory provider is told the
+    /// last turns.
+    pub fn ends_within(&self) -> Duration {
+        if self.remembers && !self.goes_on() {
+            MEMORY_FAREWELL
+        } else {
+            FAREWELL
         }
     }
 

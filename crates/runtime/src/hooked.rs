@@ -129,7 +129,9 @@ impl Session {
         times: u32,
         cancel: &CancellationToken,
     ) -> Option<String> {
-        if !result.completed || !self.hooks.hear(Event::PreVerify) || cancel.is_cancelled() {
+        // A subagent's last word is its parent's to judge.
+        let is_subagent = self.shared.nest.is_some();
+        if !result.completed || is_subagent || !self.hooks.hear(Event::PreVerify) || cancel.is_cancelled() {
             return None;
         }
         let payload = self

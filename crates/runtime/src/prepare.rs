@@ -90,6 +90,7 @@ impl Session {
     /// Builds the prompt from what its files say now. Bytes that come out the
     /// same stay the same.
     pub(crate) fn rebuild_prompt(&mut self, window: u64) {
+        self.renew_tools(window);
         let identity = self.models.current().provider.identity().clone();
         let built = prompt::build(&project::prompt_parts(self, &identity, window));
         for warning in built.warnings {

@@ -72,6 +72,8 @@ pub(crate) struct Session {
     pub(crate) reviews: Reviews,
     /// Its subagents.
     pub(crate) desk: Arc<Desk>,
+    /// The memory provider, once this session was introduced to it.
+    pub(crate) external: Option<talaria_memory::providers::Introduced>,
     /// Who is told what happens.
     pub(crate) hooks: Arc<talaria_plugins::Hooks>,
     /// The session whose beginning they were told last.

@@ -51,6 +51,7 @@ pub(crate) fn auxiliary(
         Task::GoalJudge,
         Task::Approval,
         Task::BackgroundReview,
+        Task::Mcp,
     ] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
@@ -371,6 +372,7 @@ pub fn secrets(loaded: &Loaded) -> Vec<String> {
         .chain(&in_pool)
         .map(|value| value.expose_secret().to_owned())
         .chain(in_addresses)
+        .chain(crate::mcp::secrets(loaded))
         .collect()
 }
 

@@ -58,6 +58,16 @@ pub(crate) fn taken_from(messages: &[Arc<Message>], text: &str) -> Option<Taken>
             outside: true,
         });
     }
+    let recalled = of_role(messages, Role::User).filter_map(|message| message.sent_as.as_deref());
+    if recalled
+        .map(plain)
+        .any(|text| new.iter().any(|run| text.contains(run.as_str())))
+    {
+        return Some(Taken {
+            tool: "the memory provider or a plugin".to_owned(),
+            outside: true,
+        });
+    }
     let mut found = None;
     for message in of_role(messages, Role::Tool) {
         let name = message.tool_name.as_deref().unwrap_or("tool");
@@ -68,8 +78,8 @@ pub(crate) fn taken_from(messages: &[Arc<Message>], text: &str) -> Option<Taken>
         let call = message.tool_call_id.as_deref().and_then(|id| calls.get(id));
         let taken = Taken {
             tool: name.to_owned(),
-            outside: given.trim_start().starts_with("<untrusted")
-                || is_outside(name, call.map_or("", |call| &call.arguments)),
+            outside: is_outside(name, call.map_or("", |call| &call.arguments))
+                || given.contains("<untrusted source="),
         };
         if taken.outside {
             return Some(taken);
@@ -167,6 +177,19 @@ mod tests {
         let mut messages = conversation("web_extract", "{}", PAGE);
         messages.push(Arc::new(Message::user(COPY)));
         assert_eq!(taken_from(&messages, COPY), None);
+    }
+
+    #[test]
+    fn what_was_recalled_or_framed_is_an_outside_text_whatever_tool_gave_it() {
+        let mut recalled = Message::user("hello");
+        recalled.sent_as = Some(format!("hello\n\n{PAGE}"));
+        assert!(taken_from(&[Arc::new(recalled)], COPY).unwrap().outside);
+        let framed = talaria_tools::untrusted::wrap("somewhere", PAGE);
+        assert!(
+            taken_from(&conversation("lore_find", "{}", &framed), COPY)
+                .unwrap()
+                .outside
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use talaria_config::Loaded;
 use talaria_memory::Origin;
+use talaria_memory::providers::External;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{Result, SessionStore};
@@ -22,6 +23,8 @@ pub(crate) struct Rooms {
     pub(crate) store: Arc<dyn SessionStore>,
     /// The curated memory, unless it is switched off.
     pub(crate) curated: Option<Arc<Curated>>,
+    /// The memory provider, which hears of writes.
+    pub(crate) external: Option<Arc<External>>,
     pub(crate) library: Arc<Library>,
     /// What the model writes as a skill waits for the person.
     pub(crate) skills_wait: bool,
@@ -40,6 +43,7 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
             curated: curated.clone(),
             store: store(),
             origin: Origin::Foreground,
+            external: rooms.external.clone(),
         };
         registry.add("memory", erase(tool));
     }
@@ -61,6 +65,7 @@ pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
     let rooms = Rooms {
         store: Arc::new(SqliteStore::open_in_memory(&loaded.home.images())?),
         curated: Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new),
+        external: None,
         library: Arc::new(Library::new(setup::roots_of_skills(loaded, None))),
         skills_wait: loaded.config.skills.write_approval,
         delegates: loaded.config.delegation.max_spawn_depth > 0,

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::compaction::Order;
+use crate::external_memory::Scrubbed;
 use crate::host::{HostParts, TurnHost};
 use crate::record::Record;
 use crate::session::Session;
@@ -150,15 +151,27 @@ impl<'a> Drive<'a> {
         }
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
-        let forward = move |delta| match delta {
-            Delta::Text(text) => sink.tell(Event::MessageDelta { text }),
+        // What somebody may put another text in the place of is not shown before they have.
+        let veiled = self.session.hooks.hear(Hooked::TransformLlmOutput);
+        let scrubbed = Scrubbed::new(sink.clone());
+        let forward = |delta| match delta {
+            Delta::Text(_) if veiled => {}
+            Delta::Text(text) => scrubbed.push(&text),
             Delta::Reasoning(text) => sink.tell(Event::ReasoningDelta { text }),
             Delta::ToolCallStarted { .. } => {}
         };
         self.tell_of_request(&call, &request);
         let began = Instant::now();
-        let reply = model.provider.complete(&request, &forward, &self.cancel).await;
+        let mut reply = model.provider.complete(&request, &forward, &self.cancel).await;
+        scrubbed.end(&mut reply);
         self.tell_of_reply(&call, &reply, began.elapsed());
+        if let Some(text) = reply
+            .as_ref()
+            .ok()
+            .and_then(|reply| said_between(reply).filter(|_| veiled))
+        {
+            self.session.sink().tell(Event::MessageDelta { text });
+        }
         self.account(&reply);
         let situation = self.situation(&call);
         let reply = match reply {
@@ -426,4 +439,9 @@ impl<'a> Drive<'a> {
             tracing::warn!(%error, "the turn's records could not be written");
         }
     }
+}
+
+/// What the model says beside its calls.
+fn said_between(reply: &Completion) -> Option<String> {
+    (!reply.tool_calls.is_empty() && !reply.text.is_empty()).then(|| reply.text.clone())
 }

@@ -231,7 +231,7 @@ impl Executor {
                 append(&mut output.content, &warning);
             }
         }
-        self.hear(run, (call, ready), said, &mut output, began.elapsed())
+        self.hear(run, (call, ready, said), &mut output, began.elapsed())
             .await;
         let content = run
             .budget
@@ -253,8 +253,7 @@ impl Executor {
     async fn hear(
         &self,
         run: &Run<'_>,
-        (call, ready): (&ToolCall, &Ready),
-        said: &Before,
+        (call, ready, said): (&ToolCall, &Ready, &Before),
         output: &mut ToolOutput,
         took: Duration,
     ) {
@@ -427,7 +426,7 @@ impl Executor {
         } else {
             self.session.mask().output(output, &ready.args)
         };
-        self.hear(&run, (call, ready), &said.before, &mut output, began.elapsed())
+        self.hear(&run, (call, ready, &said.before), &mut output, began.elapsed())
             .await;
         let result = ToolResult {
             call_id: call.id.clone(),

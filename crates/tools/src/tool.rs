@@ -167,6 +167,15 @@ pub trait AnyTool: Send + Sync {
     fn masks_secrets(&self) -> bool {
         false
     }
+    /// Whether it belongs to somebody else (a server, a plugin): its schema may be left out of
+    /// requests and looked up, when there are many.
+    fn is_outside(&self) -> bool {
+        false
+    }
+    /// Whether whoever it belongs to may come to have other tools while a session runs.
+    fn may_change(&self) -> bool {
+        false
+    }
 }
 
 /// Takes `tool`'s types away, for the registry.

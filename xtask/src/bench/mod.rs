@@ -95,6 +95,11 @@ const BENCHES: &[Bench] = &[
         about: "the index of 10,000 skills: cold ≤ 300 ms, warm ≤ 10 ms",
         run: examples::skills,
     },
+    Bench {
+        name: "memory-sync",
+        about: "from a turn's end to the next prompt, with a memory provider that hangs and without any",
+        run: examples::memory,
+    },
 ];
 
 /// Runs the benchmarks named on the command line, or all.

@@ -51,6 +51,9 @@ pub(super) fn page(tree: &Tree) -> Result<String> {
             let _ = writeln!(page, "| `{name}` | {} |", super::cell(&meaning));
         }
     }
+    page.push_str(
+        "\n## mcp_servers.NAME\n\nServers that speak the Model Context Protocol; their keys are in [mcp.md](mcp.md).\n",
+    );
     Ok(page)
 }
 

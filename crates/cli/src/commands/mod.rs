@@ -11,6 +11,7 @@ mod doctor;
 mod hooks;
 mod insights;
 mod man;
+mod mcp;
 mod memory;
 mod mock_llm;
 mod model;
@@ -58,6 +59,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     skills::ROW,
     hooks::ROW,
     plugins::ROW,
+    mcp::ROW,
     config::ROW,
     model::ROW,
     models::ROW,

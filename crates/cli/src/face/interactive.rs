@@ -305,13 +305,14 @@ impl Talk<'_> {
 
     fn leave(&mut self, engine: &Engine) {
         let id = self.view.session().unwrap_or(&self.id).clone();
+        let within = self.session.ends_within();
         self.session.send(Op::Shutdown);
         let hooks = self.session.hooks_done();
         let events = &mut self.events;
         let last = async { while events.recv().await.is_some() {} };
         let _ = self
             .runtime
-            .block_on(async { tokio::time::timeout(std::time::Duration::from_millis(700), last).await });
+            .block_on(async { tokio::time::timeout(within, last).await });
         let signals = &mut self.signals;
         self.runtime.block_on(async {
             tokio::select! {

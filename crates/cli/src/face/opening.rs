@@ -55,6 +55,9 @@ pub(super) fn engine(
         interactive,
     };
     place.home.ensure()?;
+    if interactive {
+        super::trust::ask(place, &options.cwd)?;
+    }
     talaria_runtime::log::init(&loaded.home.logs(), &loaded.config.logging);
     let engine = Engine::open(loaded.clone(), options)?;
     Ok((engine, loaded))

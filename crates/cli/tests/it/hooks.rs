@@ -40,6 +40,26 @@ fn a_hook_runs_once_it_is_allowed_and_not_before() {
 }
 
 #[test]
+fn a_hook_cannot_see_the_keys_of_the_program() {
+    let (_server, home) = talking([Step::say("one")]);
+    append(&home, "hooks:\n  pre_llm_call:\n  - {command: sh look.sh}\n");
+    script(&home, "look.sh", "env > seen; cat > told");
+    let mut command = command(&home, &["-z", "a", "--accept-hooks"]);
+    command
+        .env("ANTHROPIC_API_KEY", "sk-ant-not-for-hooks")
+        .env("MY_OWN", "kept")
+        .env("HERMES_X_TOKEN", "tok-not-for-hooks");
+    assert!(command.output().unwrap().status.success());
+    let read = |name: &str| std::fs::read_to_string(home.work().join(name)).unwrap();
+    assert!(
+        !read("seen").contains("not-for-hooks") && read("seen").contains("MY_OWN=kept"),
+        "{}",
+        read("seen")
+    );
+    assert!(!read("told").contains("not-for-hooks"));
+}
+
+#[test]
 fn accept_hooks_is_the_consent_of_a_script() {
     let (_server, home) = talking([
         Step::call("terminal", json!({"command": "touch made"})),

@@ -12,6 +12,7 @@ mod conversation;
 mod database;
 mod doctor;
 mod hooks;
+mod mcp;
 mod memory;
 mod models;
 mod program;

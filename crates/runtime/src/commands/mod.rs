@@ -7,10 +7,12 @@ mod context;
 mod goal;
 mod help;
 mod hooks;
+mod mcp;
 mod memory;
 mod model;
 mod new;
 mod plugins;
+mod reload_mcp;
 mod resume;
 mod retry;
 mod skills;
@@ -72,6 +74,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     skills::COMMAND,
     hooks::COMMAND,
     plugins::COMMAND,
+    mcp::COMMAND,
+    reload_mcp::COMMAND,
     status::COMMAND,
     model::COMMAND,
     yolo::COMMAND,

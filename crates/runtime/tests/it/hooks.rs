@@ -188,8 +188,14 @@ async fn results_are_changed_before_they_are_stored_and_stay_the_same() {
     script(&rig, "shout.sh", r#"echo '{"response_text": "LOUD"}'"#);
     let engine = rig.engine();
     let mut talk = Talk::open(&engine, Open::New).await;
-    let (_, result) = talk.turn("go").await;
+    let (events, result) = talk.turn("go").await;
     assert_eq!(result.final_response.as_deref(), Some("LOUD"));
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::MessageDelta { .. })),
+        "what was replaced was not shown before"
+    );
     talk.turn("on").await;
     let text = first_result(&rig);
     assert!(

@@ -12,6 +12,7 @@ mod commands;
 mod compression;
 mod crash;
 mod delegation;
+mod external;
 mod hooks;
 mod laws;
 mod memory;

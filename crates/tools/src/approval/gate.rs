@@ -108,6 +108,47 @@ impl<'a> Gate<'a> {
         }
     }
 
+    /// Whether `tool`, which belongs to somebody else, may be called with `shown`; asks the person once
+    /// for each tool. Consent is kept for the session, or for good in `command_allowlist`.
+    ///
+    /// # Errors
+    /// When it may not, with what the model is told.
+    pub async fn check_tool(&self, tool: &str, shown: &str, reason: &str) -> Result<(), Refusal> {
+        let settings = self.settings;
+        let off = settings.yolo || self.grants.is_yolo() || settings.approval_mode == Mode::Off;
+        if off || self.grants.allows_tool(tool, &settings.allowlist) {
+            return Ok(());
+        }
+        if !self.host.can_ask() {
+            return Err(denied(&format!(
+                "{tool} needs consent ({reason}) and there is nobody to ask; the user can allow it with --yolo, or                  for good by adding {tool} to command_allowlist"
+            )));
+        }
+        let request = ApprovalRequest {
+            id: format!("approval_{}", self.call),
+            tool: tool.to_owned(),
+            command: visible(&talaria_redact::redact(shown)),
+            reason: visible(reason),
+            may_always: true,
+        };
+        let answer = tokio::select! {
+            answer = self.host.approve(request) => answer,
+            () = self.cancel.cancelled() => return Err(Refusal {
+                status: "interrupted",
+                message: format!("interrupted by the user before {tool} was approved; it was not called"),
+            }),
+        };
+        match answer {
+            ApprovalAnswer::Once => {}
+            ApprovalAnswer::Session => self.grants.grant_tool(tool, false),
+            ApprovalAnswer::Always => self.grants.grant_tool(tool, true),
+            ApprovalAnswer::Deny => {
+                return Err(denied(&format!("the user did not approve {tool} ({reason})")));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the whole command stands in `command_allowlist`, or matches a pattern there.
     ///
     /// Only a command of one program: a pattern must not let through what is appended to it.

@@ -30,6 +30,8 @@ pub struct Grants {
 #[derive(Default)]
 struct Inner {
     session: BTreeSet<&'static str>,
+    /// Tools of others that were allowed, by name.
+    tools: BTreeSet<String>,
     permanent: Vec<String>,
     yolo: bool,
     judge: Option<SmartJudge>,
@@ -82,6 +84,19 @@ impl Grants {
         let family = FAMILIES.iter().find(|family| family.key == danger.key);
         let listed = family.is_some_and(|family| allowlist.iter().any(|name| family.is_called(name)));
         listed || self.lock().session.contains(danger.key)
+    }
+
+    /// Whether the tool of somebody else was allowed, here or in `allowlist`.
+    pub(super) fn allows_tool(&self, tool: &str, allowlist: &[String]) -> bool {
+        allowlist.iter().any(|name| name == tool) || self.lock().tools.contains(tool)
+    }
+
+    pub(super) fn grant_tool(&self, tool: &str, for_good: bool) {
+        let mut inner = self.lock();
+        let is_new = inner.tools.insert(tool.to_owned());
+        if for_good && is_new {
+            inner.permanent.push(tool.to_owned());
+        }
     }
 
     pub(super) fn grant(&self, danger: Danger, for_good: bool) {
