@@ -26,7 +26,6 @@ pub(crate) use nest::Nest;
 pub(crate) use tool::DelegateTask;
 
 use report::Report;
-use talaria_memory::providers::Delegation;
 use talaria_plugins::{Event, Payload};
 use talaria_types::SessionId;
 
@@ -52,7 +51,6 @@ fn finished(shared: &Shared, delegated: &Delegated<'_>) {
         goal_chars = delegated.goal.chars().count(),
         "a subagent has ended"
     );
-    remember(shared, delegated);
     tell(shared, Event::SubagentStop, |payload| {
         let report = delegated.report;
         payload
@@ -63,24 +61,6 @@ fn finished(shared: &Shared, delegated: &Delegated<'_>) {
             .with("child_summary", report.summary.as_deref())
             .with("child_status", report.status.as_str())
             .with("duration_ms", (report.duration_seconds * 1000.0) as u64)
-    });
-}
-
-/// Tells the memory provider of work that a person's session has handed on.
-fn remember(shared: &Shared, delegated: &Delegated<'_>) {
-    let external = shared
-        .extensions
-        .get()
-        .and_then(|extensions| extensions.external.as_ref());
-    let is_direct = shared.nest.as_ref().is_some_and(|nest| nest.depth == 1);
-    let (Some(external), true, Some(answer)) = (external, is_direct, &delegated.report.summary) else {
-        return;
-    };
-    external.delegated(Delegation {
-        session_id: delegated.parent.to_string(),
-        task: delegated.goal.to_owned(),
-        result: answer.clone(),
-        child_session_id: delegated.report.session_id.clone(),
     });
 }
 
