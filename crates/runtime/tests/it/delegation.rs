@@ -18,6 +18,10 @@ fn rig(parent: &Value, children: &[(&str, Value)], more: &str) -> Rig {
     Rig::with_scenario(&json!({"steps": parent, "match": rules}), more)
 }
 
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments are written where they are used"
+)]
 fn delegates(args: Value) -> Value {
     json!({"tool_calls": [{"name": "delegate_task", "args": args}]})
 }
