@@ -13,6 +13,7 @@ mod desk;
 mod error;
 mod naming;
 mod offer;
+mod patience;
 mod project;
 mod sampling;
 mod server;

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::breaker::Breaker;
 use crate::desk::{Ask, Desk};
+use crate::patience::Patience;
 use crate::sampling::{Quota, Sampler};
 use crate::wire::{Link, Wish};
 use crate::{McpError, Offer, ServerSettings};
@@ -176,13 +177,18 @@ impl Server {
         };
         let mut seat = self.core.desk.sit();
         let stop = caller.cancel.child_token();
-        let work = link.fulfil(wish, self.core.settings.timeout, &stop);
+        let patience = Patience::of(self.core.settings.timeout);
+        let work = link.fulfil(wish, &patience, &stop);
         tokio::pin!(work);
         let done = loop {
             tokio::select! {
                 biased;
                 done = &mut work => break done,
-                Some(ask) = seat.asks.recv() => answer(ask, caller).await,
+                Some(ask) = seat.asks.recv() => {
+                    let asked = Instant::now();
+                    answer(ask, caller).await;
+                    patience.extend(asked.elapsed());
+                }
             }
         };
         let mut state = self.state.lock().await;

@@ -255,11 +255,11 @@ impl ServerSettings {
 
     /// The texts of these settings that are secrets: what its environment and headers hold.
     pub fn secrets(&self) -> Vec<String> {
+        const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "AUTH", "CREDENTIAL", "COOKIE"];
         let named: Vec<(&String, &String)> = match &self.door {
             Door::Stdio { env, .. } => env.iter().collect(),
             Door::Http { headers, .. } => headers.iter().collect(),
         };
-        const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "AUTH", "CREDENTIAL", "COOKIE"];
         let secret = |name: &str| {
             let name = name.to_uppercase();
             SECRET.iter().any(|part| name.contains(part))

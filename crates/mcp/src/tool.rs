@@ -134,14 +134,14 @@ impl McpTool {
     /// Why the person is asked before the first call; nothing when they are not.
     fn question(&self, mode: Mode) -> Option<&'static str> {
         let settings = &self.server.core.settings;
-        match (&self.kind, settings.trust) {
-            (Kind::Tool(_), Some(true)) => None,
-            (Kind::Tool(_), Some(false)) => Some("a tool of a server that is not trusted (trust: false)"),
-            (Kind::Tool(_), None) if settings.source == Source::Project => {
-                Some("a tool of a server that this project brings (.mcp.json)")
-            }
-            (Kind::Tool(_), None) if mode == Mode::Manual => Some("a tool of an MCP server"),
-            _ => None,
+        if !matches!(self.kind, Kind::Tool(_)) {
+            return None;
+        }
+        match (settings.trust, settings.source) {
+            (Some(false), _) => Some("a tool of a server that is not trusted (trust: false)"),
+            (None, Source::Project) => Some("a tool of a server that this project brings (.mcp.json)"),
+            (None, Source::Config) if mode == Mode::Manual => Some("a tool of an MCP server"),
+            (Some(true), _) | (None, Source::Config) => None,
         }
     }
 

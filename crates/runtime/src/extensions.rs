@@ -73,8 +73,8 @@ impl Extensions {
         talaria_redact::learn(settings.iter().flat_map(ServerSettings::secrets));
         let sampled = Judged::default();
         let servers = Arc::new(servers(shared, settings, &sampled));
+        registry.defer(deferral(&shared.loaded));
         if !servers.is_empty() {
-            registry.defer(deferral(&shared.loaded));
             warnings.extend(servers.discover(shared.options.interactive).await);
             servers.add_to(&mut registry);
         }

@@ -100,4 +100,8 @@ impl AnyTool for Brought {
     fn keeps_whole_results(&self) -> bool {
         false
     }
+
+    fn is_outside(&self) -> bool {
+        true
+    }
 }

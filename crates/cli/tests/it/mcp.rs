@@ -123,7 +123,7 @@ fn a_projects_servers_are_not_started_before_they_are_trusted() {
         ran.err
     );
     run(&home, &["mcp", "trust"]).ok();
-    let ran = run(&home, &["chat", "-q", "go"]).ok();
+    let ran = run(&home, &["chat", "-c", "-q", "go"]).ok();
     assert!(mark.exists() && ran.err.contains("\"evil\""), "{}", ran.err);
     assert_eq!(server.main_requests().len(), 2);
 }

@@ -162,7 +162,7 @@ impl Session {
                 let message = json!({"role": "user", "content": {"type": "text", "text": args["text"]}});
                 let reply = self.ask(
                     "sampling/createMessage",
-                    json!({"messages": [message], "maxTokens": 50}),
+                    &json!({"messages": [message], "maxTokens": 50}),
                     wire,
                 );
                 text(&reply.to_string())
@@ -171,12 +171,12 @@ impl Session {
                 let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
                 let reply = self.ask(
                     "elicitation/create",
-                    json!({"message": "Who?", "requestedSchema": schema}),
+                    &json!({"message": "Who?", "requestedSchema": schema}),
                     wire,
                 );
                 text(&reply.to_string())
             }
-            "roots" => text(&self.ask("roots/list", json!({}), wire).to_string()),
+            "roots" => text(&self.ask("roots/list", &json!({}), wire).to_string()),
             "tasky" if params["task"].is_object() => json!({"task": {"taskId": "t-1", "status": "working",
                 "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttl": 60000}}),
             "tasky" => return Some(Err((-32601, "tasky runs as a task only".to_owned()))),
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// Asks the client and waits for its answer; everything else is taken meanwhile.
-    fn ask(&mut self, method: &str, params: Value, wire: &mut dyn Wire) -> Value {
+    fn ask(&mut self, method: &str, params: &Value, wire: &mut dyn Wire) -> Value {
         self.next += 1;
         let id = json!(format!("peer{}", self.next));
         wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));

@@ -20,6 +20,7 @@ use super::handler::Handler;
 use super::stdio::LastWords;
 use super::{client, oauth, sse, stdio};
 use crate::offer::Offer;
+use crate::patience::Patience;
 use crate::server::Core;
 use crate::settings::Door;
 use crate::{McpError, ServerSettings};
@@ -83,7 +84,7 @@ impl Link {
             Ok(connected) => connected?,
             Err(_) => {
                 let why = words.after(&format!("it did not start within {} s", patience.as_secs()));
-                return Err(unreachable(settings, why));
+                return Err(unreachable(settings, &why));
             }
         };
         let link = Self {
@@ -118,11 +119,11 @@ impl Link {
         }
     }
 
-    /// Sends a wish and waits for what comes, at most `patience`; `meanwhile` is polled beside and may end it.
+    /// Sends a wish and waits for what comes, within `patience`.
     pub(crate) async fn fulfil(
         &self,
         wish: &Wish,
-        patience: Duration,
+        patience: &Patience,
         cancel: &CancellationToken,
     ) -> Result<Value, McpError> {
         let first = self.send(wish, patience, cancel).await;
@@ -144,7 +145,7 @@ impl Link {
     async fn send(
         &self,
         wish: &Wish,
-        patience: Duration,
+        patience: &Patience,
         cancel: &CancellationToken,
     ) -> Result<Value, Failed> {
         let handle = self
@@ -159,10 +160,10 @@ impl Link {
         &self,
         name: &str,
         arguments: &Map<String, Value>,
-        patience: Duration,
+        patience: &Patience,
         cancel: &CancellationToken,
     ) -> Result<Value, Failed> {
-        let ttl = patience.as_millis();
+        let ttl = patience.given().as_millis();
         let params = json!({"name": name, "arguments": arguments, "task": {"ttl": u64::try_from(ttl).unwrap_or(u64::MAX)}});
         let begun = self.other("tools/call", params, patience, cancel).await?;
         let Some(id) = begun["task"]["taskId"].as_str().map(str::to_owned) else {
@@ -173,7 +174,9 @@ impl Link {
         let result = self.other("tasks/result", id.clone(), patience, cancel).await;
         if matches!(result, Err(Failed::Interrupted | Failed::Timeout)) {
             let cancelled = CancellationToken::new();
-            let _ = self.other("tasks/cancel", id, SIGN, &cancelled).await;
+            let _ = self
+                .other("tasks/cancel", id, &Patience::of(SIGN), &cancelled)
+                .await;
         }
         result
     }
@@ -182,7 +185,7 @@ impl Link {
         &self,
         method: &'static str,
         params: Value,
-        patience: Duration,
+        patience: &Patience,
         cancel: &CancellationToken,
     ) -> Result<Value, Failed> {
         self.send(&Wish::Other { method, params }, patience, cancel).await
@@ -195,13 +198,13 @@ impl Link {
         }
     }
 
-    fn told(&self, error: Failed, patience: Duration) -> McpError {
+    fn told(&self, error: Failed, patience: &Patience) -> McpError {
         let server = self.server.clone();
         match error {
             Failed::Interrupted => McpError::Interrupted,
             Failed::Timeout => McpError::Timeout {
                 server,
-                after: patience,
+                after: patience.given(),
             },
             Failed::Protocol(_, detail) => self.refused(detail),
             Failed::NeedsLogin => McpError::NeedsLogin { server },
@@ -251,7 +254,7 @@ fn says_no_method(result: &Value) -> bool {
 /// Waits for an answer; on an interrupt or at the end of patience the server is told to stop.
 async fn finish(
     mut handle: RequestHandle<RoleClient>,
-    patience: Duration,
+    patience: &Patience,
     cancel: &CancellationToken,
 ) -> Result<Value, Failed> {
     let answered = tokio::select! {
@@ -261,7 +264,7 @@ async fn finish(
             let _ = handle.cancel(Some("the user stopped it".to_owned())).await;
             return Err(Failed::Interrupted);
         }
-        () = tokio::time::sleep(patience) => {
+        () = patience.over() => {
             let _ = handle.cancel(Some("it took too long".to_owned())).await;
             return Err(Failed::Timeout);
         }
@@ -304,7 +307,7 @@ async fn connect(
                 server: settings.name.clone(),
             };
         }
-        unreachable(settings, words.after(&chain(&error)))
+        unreachable(settings, &words.after(&chain(&error)))
     };
     match &settings.door {
         Door::Stdio { .. } => {
@@ -324,7 +327,7 @@ async fn connect(
             oauth,
             verify,
         } => {
-            let client = client(url, headers, verify).map_err(|error| unreachable(settings, error))?;
+            let client = client(url, headers, verify).map_err(|error| unreachable(settings, &error))?;
             let login = match oauth {
                 Some(_) => oauth::manager(&core.home, settings).await?,
                 None => None,
@@ -340,7 +343,7 @@ async fn connect(
                     sse::SseError::Status(401) | sse::SseError::Login(_) => McpError::NeedsLogin {
                         server: settings.name.clone(),
                     },
-                    other => unreachable(settings, chain(&other)),
+                    other => unreachable(settings, &chain(&other)),
                 })?;
                 let served = handler.serve_with_lifecycle(transport, mode).await;
                 return served.map_err(|error| failed(error, words));
@@ -362,10 +365,10 @@ async fn connect(
     }
 }
 
-fn unreachable(settings: &ServerSettings, detail: String) -> McpError {
+fn unreachable(settings: &ServerSettings, detail: &str) -> McpError {
     McpError::Unreachable {
         server: settings.name.clone(),
-        detail: talaria_redact::redact_own(&detail).into_owned(),
+        detail: talaria_redact::redact_own(detail).into_owned(),
     }
 }
 
@@ -435,7 +438,7 @@ pub(super) async fn list_again(core: &Core, peer: &Peer<RoleClient>) {
     match tokio::time::timeout(LIST, offer(core, peer)).await {
         Ok(offer) => core.learn(offer),
         Err(_) => {
-            tracing::warn!(server = %core.settings.name, "the new tools of an MCP server cannot be listed")
+            tracing::warn!(server = %core.settings.name, "the new tools of an MCP server cannot be listed");
         }
     }
 }

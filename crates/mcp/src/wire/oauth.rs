@@ -290,7 +290,11 @@ impl Login {
         let listener = bound.map_err(|error| here(settings, &format!("port {port}: {error}")))?;
         let port = listener.local_addr().map_or(port, |address| address.port());
         let back = format!("http://127.0.0.1:{port}{PATH}");
-        let manager = fresh(home, settings).await?;
+        let mut manager = fresh(home, settings).await?;
+        let found = manager.resolve_metadata().await;
+        let found =
+            found.map_err(|error| here(settings, &format!("where to log in is not told: {error}")))?;
+        manager.set_metadata(found.metadata);
         let mut request = AuthorizationRequest::new(&back).with_scopes(&own.scope);
         request.client_name = Some(own.client_name.unwrap_or_else(|| "talaria".to_owned()));
         request.client_id = own.client_id;

@@ -101,7 +101,7 @@ pub(super) fn test(place: &Place, name: Option<&str>, json: bool) -> Outcome {
                 .push(json!({"name": name, "ok": true, "ms": ms, "server": offer.server,
                 "tools": tools(offer), "resources": offer.resources, "prompts": offer.prompts})),
             (Err(error), true) => {
-                report.push(json!({"name": name, "ok": false, "ms": ms, "error": error.to_string()}))
+                report.push(json!({"name": name, "ok": false, "ms": ms, "error": error.to_string()}));
             }
             (Ok(offer), false) => {
                 output::line(&format!("✓ {name}: {} ({shown}), {ms} ms", offer.server));

@@ -185,5 +185,7 @@ fn row(name: &str) -> Result<&'static Row, Failure> {
 
 fn loaded(place: &Place) -> Result<Loaded, Failure> {
     let cwd = place.cwd(None)?;
-    place.config(&cwd, &Overrides::default())
+    let mut loaded = place.config(&cwd, &Overrides::default())?;
+    talaria_runtime::resolve_memory_plugin(&mut loaded, &cwd);
+    Ok(loaded)
 }
