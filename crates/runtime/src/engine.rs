@@ -30,7 +30,7 @@ use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
 use crate::skill_turns;
-use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, plugged, setup};
+use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, plugged, setup, toolbox};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -333,12 +333,8 @@ impl Engine {
         let extensions = shared.extensions().await;
         let (registry, hooks) = (extensions.registry.clone(), extensions.hooks.clone());
         let engine = extensions.engine.clone();
-        let mut selection = registry
-            .select(&config.toolsets, &config.agent.disabled_toolsets, window)
+        let selection = toolbox::selected(&shared, &registry, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
-        if let Some(nest) = &shared.nest {
-            selection.names.retain(|name| nest.allows(name));
-        }
         desk.has_tools(&selection.names);
         let tools = registry.specs(&selection);
         let nudges = setup::nudges(config, &tools);

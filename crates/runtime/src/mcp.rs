@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approval_judge::Judged;
 use crate::models::Model;
 use crate::session::Session;
+use crate::toolbox;
 
 impl Session {
     /// Takes the tools there are now: servers may have come to have others. Only where what was sent before is
@@ -19,9 +20,11 @@ impl Session {
         let Some(extensions) = self.shared.known_extensions() else {
             return;
         };
-        let (registry, config) = (&extensions.registry, &self.shared.loaded.config);
-        let selected = registry.select(&config.toolsets, &config.agent.disabled_toolsets, window);
-        let Ok(selection) = selected else { return };
+        let registry = &extensions.registry;
+        let Ok(selection) = toolbox::selected(&self.shared, registry, window) else {
+            return;
+        };
+        self.desk.has_tools(&selection.names);
         let tools = registry.specs(&selection);
         if *tools != *self.tools {
             let session = self.executor.session().clone();

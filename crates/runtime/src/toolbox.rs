@@ -7,11 +7,12 @@ use talaria_memory::Origin;
 use talaria_memory::providers::External;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
-use talaria_store::{Result, SessionStore};
-use talaria_tools::{Registry, erase};
+use talaria_store::{Result as StoreResult, SessionStore};
+use talaria_tools::{Registry, Selection, UnknownToolset, erase};
 
 use crate::curated::Curated;
 use crate::delegate::DelegateTask;
+use crate::engine::Shared;
 use crate::memory_tool::MemoryTool;
 use crate::recall::Recall;
 use crate::session_search::SessionSearch;
@@ -57,11 +58,28 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
     registry
 }
 
+/// The tools of a session over these rooms: those of the configuration, and for a subagent those it may have.
+///
+/// # Errors
+/// When the configuration names a set of tools that is not there.
+pub(crate) fn selected(
+    shared: &Shared,
+    registry: &Registry,
+    window: u64,
+) -> Result<Selection, UnknownToolset> {
+    let config = &shared.loaded.config;
+    let mut selection = registry.select(&config.toolsets, &config.agent.disabled_toolsets, window)?;
+    if let Some(nest) = &shared.nest {
+        selection.names.retain(|name| nest.allows(name));
+    }
+    Ok(selection)
+}
+
 /// The sets of tools that sessions of this configuration have, with the tools of each.
 ///
 /// # Errors
 /// When a store cannot even be made in memory.
-pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
+pub fn toolsets(loaded: &Loaded) -> StoreResult<Vec<(String, Vec<String>)>> {
     let rooms = Rooms {
         store: Arc::new(SqliteStore::open_in_memory(&loaded.home.images())?),
         curated: Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new),

@@ -114,7 +114,7 @@ impl Desk {
         let sessions = children.iter().map(|child| child.id.to_string()).collect();
         let beside = Beside::new(id.clone(), goals.join(" · "), sessions);
         let (desk, stop) = (self.clone(), beside.stop.clone());
-        let session = delegation.session.clone();
+        let session = delegation.session;
         let name = id.clone();
         beside.go(async move { desk.see_through(name, session, children, stop).await });
         self.goes_beside(beside);

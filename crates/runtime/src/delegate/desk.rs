@@ -1,7 +1,7 @@
 //! A session's side of its subagents: what they are made of, what it is charged for them, and those that
 //! go on beside it.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use talaria_types::SessionId;
@@ -20,7 +20,7 @@ pub(crate) struct Desk {
     pub(crate) sink: Sink,
     pub(super) inbox: Arc<Inbox>,
     /// The session's tools.
-    tools: OnceLock<Vec<String>>,
+    tools: Mutex<Vec<String>>,
     /// As many as may work at the same time.
     pub(super) places: Arc<Semaphore>,
     /// The same for what goes on beside the conversation, so that it never keeps a turn waiting.
@@ -47,23 +47,23 @@ impl Desk {
             shared,
             sink,
             inbox,
-            tools: OnceLock::new(),
+            tools: Mutex::default(),
             places: Arc::new(Semaphore::new(most)),
             places_beside: Arc::new(Semaphore::new(most)),
             inner: Mutex::default(),
         })
     }
 
-    /// These are the session's tools, for good.
+    /// These are the session's tools from here on.
     pub(crate) fn has_tools(&self, names: &[String]) {
         // The memory provider is the person's conversation's.
         let own = self.shared.external_tools();
         let tools = names.iter().filter(|name| !own.contains(name)).cloned();
-        let _ = self.tools.set(tools.collect());
+        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = tools.collect();
     }
 
-    pub(super) fn tools(&self) -> &[String] {
-        self.tools.get().map_or(&[], Vec::as_slice)
+    pub(super) fn tools(&self) -> Vec<String> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The turn has cost so much, of which `unwritten` is in no row yet.

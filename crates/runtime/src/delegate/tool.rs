@@ -160,7 +160,7 @@ fn children(
             parent: parent.clone(),
             call: (cx.call.id.clone(), index),
             may_delegate: task.role == Some(Role::Orchestrator) && desk.may_go_deeper(),
-            tools: desk.tools().to_vec(),
+            tools: desk.tools(),
             purse: purse.clone(),
             ledger: Mutex::default(),
         };
