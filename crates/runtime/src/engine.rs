@@ -336,7 +336,11 @@ impl Engine {
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
         if let Some(nest) = &shared.nest {
-            selection.names.retain(|name| nest.allows(name));
+            // What its parent could look up is not among what a subagent was given.
+            selection.beyond = None;
+            selection
+                .names
+                .retain(|name| nest.allows(name) && registry.get(name).is_some());
         }
         desk.has_tools(&selection.names);
         let tools = registry.specs(&selection);
