@@ -438,6 +438,9 @@ impl Session {
             self.engine_begins(Some((before, "compression")));
             self.arrived(before, Boundary::Compressed);
             self.sink.move_to(self.id.clone());
+        } else {
+            // In place, too, what a provider keeps of the conversation has to be looked at again.
+            self.memory_switches(before, Boundary::Compressed);
         }
         self.tell_hooks(talaria_plugins::Event::PostCompress, |payload| {
             payload

@@ -30,7 +30,7 @@ use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
 use crate::skill_turns;
-use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, setup};
+use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, plugged, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -151,7 +151,8 @@ impl Engine {
     ///
     /// # Errors
     /// When there is no provider or credential, or the store cannot be used.
-    pub fn open(loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
+    pub fn open(mut loaded: Loaded, options: EngineOptions) -> Result<Self, EngineError> {
+        plugged::resolve_memory_plugin(&mut loaded, &options.cwd);
         let (base, mut warnings) = setup::base(&loaded);
         let (chain, left_out) = setup::chain(&loaded, &base)?;
         warnings.extend(left_out);

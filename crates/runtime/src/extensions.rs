@@ -24,6 +24,8 @@ pub(crate) struct Extensions {
     pub(crate) registry: Arc<Registry>,
     /// The memory provider, if there is one and it is ready.
     pub(crate) external: Option<Arc<External>>,
+    /// Its tools.
+    pub(crate) external_tools: Vec<String>,
     /// Who is told what happens, and has a say.
     pub(crate) hooks: Arc<Hooks>,
     /// The plugins that run.
@@ -50,9 +52,9 @@ impl Extensions {
             skills_wait: shared.loaded.config.skills.write_approval,
             delegates: shared.loaded.config.delegation.max_spawn_depth > 0,
         });
-        if let Some(external) = &external {
-            warnings.extend(external_memory::add_tools(&mut registry, external));
-        }
+        let external_tools = external.as_ref().map_or_else(Vec::new, |external| {
+            external_memory::add_tools(&mut registry, external, &mut warnings)
+        });
         // What came with a repository is one of its rules.
         let project = (!shared.options.ignore_rules).then_some(shared.options.cwd.as_path());
         let found = plugged::found_hooks(&shared.loaded, project);
@@ -81,6 +83,7 @@ impl Extensions {
         Self {
             registry,
             external,
+            external_tools,
             hooks: Arc::new(Hooks::new(found.hooks, &plugins)),
             plugins,
             engine,

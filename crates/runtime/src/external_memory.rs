@@ -78,9 +78,13 @@ pub(crate) async fn connect(shared: &Shared) -> (Option<Arc<External>>, Vec<Stri
     }
 }
 
-/// Adds the provider's tools to the toolset `memory`. A name that is taken stays whose it is.
-pub(crate) fn add_tools(registry: &mut Registry, external: &Arc<External>) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// Adds the provider's tools to the toolset `memory`, and gives their names. A name that is taken stays whose it is.
+pub(crate) fn add_tools(
+    registry: &mut Registry,
+    external: &Arc<External>,
+    warnings: &mut Vec<String>,
+) -> Vec<String> {
+    let mut names = Vec::new();
     for spec in external.tools() {
         if registry.get(&spec.name).is_some() {
             warnings.push(format!(
@@ -90,13 +94,14 @@ pub(crate) fn add_tools(registry: &mut Registry, external: &Arc<External>) -> Ve
             ));
             continue;
         }
+        names.push(spec.name.clone());
         let tool = ProviderTool {
             spec,
             external: external.clone(),
         };
         registry.add("memory", Arc::new(tool));
     }
-    warnings
+    names
 }
 
 /// A tool that the provider answers.
@@ -292,6 +297,13 @@ impl Session {
 }
 
 impl Shared {
+    /// The tools that the memory provider has brought; subagents have none of them.
+    pub(crate) fn external_tools(&self) -> &[String] {
+        self.extensions
+            .get()
+            .map_or(&[], |extensions| &extensions.external_tools)
+    }
+
     /// The memory provider, once it was asked for.
     pub(crate) fn external(&self) -> Option<&Arc<External>> {
         self.known_extensions()?.external.as_ref()

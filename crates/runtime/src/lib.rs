@@ -70,7 +70,7 @@ pub use external_memory::memory_place;
 pub use handle::{Events, SessionHandle};
 pub use mcp::mcp_servers;
 pub use mcp_tools::served;
-pub use plugged::{FoundHooks, found_hooks, found_plugins, start_plugin};
+pub use plugged::{FoundHooks, found_hooks, found_plugins, resolve_memory_plugin, start_plugin};
 pub use probe::probe;
 pub use setup::{chosen_model, configured_models, curator_settings, roots_of_skills, secrets};
 pub use toolbox::toolsets;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use talaria_config::{Loaded, expand_tilde};
 use talaria_plugins::hooks::{Written, files};
-use talaria_plugins::{Dialect, FoundPlugin, HookSetup, HookSpec, Origin, Plugin, ShellHook, manifest};
+use talaria_plugins::{
+    Dialect, FoundPlugin, HookSetup, HookSpec, Manifest, Origin, Plugin, ShellHook, manifest,
+};
 use talaria_tools::{ToolSettings, outer_variables};
 
 /// What was found.
@@ -122,6 +124,8 @@ pub(crate) async fn started(
     for name in config.enabled.iter().filter(|name| is_on(name)) {
         match found.iter().find(|plugin| plugin.name == *name) {
             None => warnings.push(format!("plugin {name} is enabled and not there; `talaria plugins list` shows which are")),
+            // A memory alone is started as one.
+            Some(plugin) if plugin.manifest.as_ref().is_ok_and(is_memory_alone) => {}
             Some(plugin) if plugin.of_project && !with_project => {}
             Some(plugin) if plugin.of_project && !manifest::is_trusted(loaded.home.root(), plugin) => warnings.push(
                 format!("plugin {name} of this project is not started: you have not allowed it as it is now; `talaria plugins enable {name}` does"),
@@ -139,6 +143,10 @@ pub(crate) async fn started(
         }
     }
     plugins
+}
+
+fn is_memory_alone(manifest: &Manifest) -> bool {
+    manifest.provides.iter().all(|part| part == "memory") && manifest.has("memory")
 }
 
 /// The plugin that `context.engine` names.
@@ -160,4 +168,38 @@ pub(crate) fn engine(
         ));
     }
     found.cloned()
+}
+
+/// A memory provider that is a plugin becomes the process it is: `memory.provider` names it, its manifest says
+/// what runs. Nothing is changed when the name is no enabled plugin's.
+pub fn resolve_memory_plugin(loaded: &mut Loaded, cwd: &Path) {
+    let (name, plugins) = (
+        loaded.config.memory.provider.trim().to_owned(),
+        &loaded.config.plugins,
+    );
+    if name.is_empty() || !plugins.enabled.contains(&name) || plugins.disabled.contains(&name) {
+        return;
+    }
+    let found = found_plugins(loaded, cwd);
+    let Some(plugin) = found.iter().find(|plugin| plugin.name == name) else {
+        return;
+    };
+    let trusted = !plugin.of_project || manifest::is_trusted(loaded.home.root(), plugin);
+    let Some(manifest) = plugin
+        .manifest
+        .as_ref()
+        .ok()
+        .filter(|manifest| trusted && manifest.has("memory"))
+    else {
+        return;
+    };
+    // The process is started elsewhere: what stands in the plugin's folder is named in full.
+    let whole = |word: &String| match plugin.folder.join(word) {
+        file if file.is_file() => file.display().to_string(),
+        _ => word.clone(),
+    };
+    let memory = &mut loaded.config.memory;
+    memory.command = manifest.command.iter().map(whole).collect();
+    memory.env_passthrough.clone_from(&manifest.env);
+    "process".clone_into(&mut memory.provider);
 }

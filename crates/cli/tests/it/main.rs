@@ -14,6 +14,7 @@ mod doctor;
 mod hooks;
 mod mcp;
 mod memory;
+mod memory_providers;
 mod models;
 mod program;
 mod secrets;

@@ -71,3 +71,41 @@ fn a_limit_with_an_unknown_price_is_refused_with_the_reason() {
     );
     assert!(server.main_requests().is_empty());
 }
+
+#[test]
+fn a_subagent_spends_what_its_parent_has_left_and_is_stopped_before_it_spends_more() {
+    let hands_out = json!({
+        "tool_calls": [{"name": "delegate_task", "args": {"goal": "alpha"}}],
+        "usage": {"prompt": 40000, "completion": 1000},
+    });
+    let (server, home) = priced(
+        &json!([hands_out, {"text": "x"}]),
+        "budget:\n  per_turn_usd: 0.12\n",
+    );
+    let ran = run(&home, &["-z", "go", "--json", "--messages"]);
+    assert_eq!(ran.code, 5, "{}", ran.told());
+    assert_eq!(server.main_requests().len(), 1);
+    let told = ran.json();
+    let messages = told["messages"].to_string();
+    assert!(
+        messages.contains("spend_limit") && messages.contains("this turn has cost 0.11"),
+        "{messages}"
+    );
+}
+
+#[test]
+fn what_a_subagent_has_cost_is_in_its_parents_price_and_counted_once_in_a_day() {
+    let dear = |text: &str| json!({"text": text, "usage": {"prompt": 40000, "completion": 1000}});
+    let hands_out = json!({
+        "tool_calls": [{"name": "delegate_task", "args": {"goal": "alpha"}}],
+        "usage": {"prompt": 40000, "completion": 1000},
+    });
+    let (_server, home) = priced(&json!([hands_out, dear("alpha is done"), dear("x")]), "");
+    let told = run(&home, &["-z", "go", "--json"]).ok().json();
+    let cost = told["estimated_cost_usd"].as_f64().unwrap();
+    assert!((cost - 0.33).abs() < 1e-9, "{told}");
+    let insights = run(&home, &["insights", "--json", "--days", "2"]).ok().json();
+    let day = insights["by_day"][0]["known_cost_usd"].as_f64().unwrap();
+    assert!((day - 0.33).abs() < 1e-9, "{insights}");
+    assert!((insights["estimated_cost_usd"].as_f64().unwrap() - 0.33).abs() < 1e-9);
+}

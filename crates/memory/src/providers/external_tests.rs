@@ -21,7 +21,7 @@ impl Recorder {
         self.heard.lock().unwrap().clone()
     }
 
-    fn take(&self, call: &'static str, detail: String) -> Call<'_> {
+    fn take(&self, call: &'static str, detail: &str) -> Call<'_> {
         self.heard
             .lock()
             .unwrap()
@@ -48,43 +48,43 @@ impl MemoryProvider for Recorder {
     }
 
     fn connect(&self) -> Call<'_> {
-        self.take("connect", String::new())
+        self.take("connect", "")
     }
 
     fn initialize<'a>(&'a self, opening: &'a Opening) -> Call<'a> {
-        self.take("initialize", opening.session_id.clone())
+        self.take("initialize", &opening.session_id)
     }
 
     fn on_turn_start<'a>(&'a self, number: u64, message: &'a str, _session: &'a str) -> Call<'a> {
-        self.take("on_turn_start", format!("{number} {message}"))
+        self.take("on_turn_start", &format!("{number} {message}"))
     }
 
     fn prefetch<'a>(&'a self, query: &'a str, _session: &'a str) -> Call<'a, String> {
-        let taken = self.take("prefetch", query.to_owned());
+        let taken = self.take("prefetch", query);
         Box::pin(async move { taken.await.map(|()| self.recalls.clone()) })
     }
 
     fn queue_prefetch<'a>(&'a self, query: &'a str, _session: &'a str) -> Call<'a> {
-        self.take("queue_prefetch", query.to_owned())
+        self.take("queue_prefetch", query)
     }
 
     fn sync_turn<'a>(&'a self, turn: &'a Exchange) -> Call<'a> {
-        self.take("sync_turn", format!("{} / {}", turn.user, turn.assistant))
+        self.take("sync_turn", &format!("{} / {}", turn.user, turn.assistant))
     }
 
     fn on_session_end<'a>(&'a self, session: &'a str, messages: &'a [Said]) -> Call<'a> {
-        self.take("on_session_end", format!("{session} {}", messages.len()))
+        self.take("on_session_end", &format!("{session} {}", messages.len()))
     }
 
     fn on_session_switch<'a>(&'a self, switch: &'a Switch) -> Call<'a> {
         self.take(
             "on_session_switch",
-            format!("{} {}", switch.session_id, switch.reason),
+            &format!("{} {}", switch.session_id, switch.reason),
         )
     }
 
     fn shutdown(&self) -> Call<'_> {
-        self.take("shutdown", String::new())
+        self.take("shutdown", "")
     }
 }
 
@@ -239,7 +239,7 @@ async fn a_hung_sync_does_not_keep_what_follows_and_the_end_waits_no_longer_than
     rig.external.close().await;
     let warnings = warnings.lock().unwrap().clone();
     assert_eq!(recorder.heard().last().map(String::as_str), Some("shutdown"));
-    assert!(warnings[0].contains("may not have reached it"), "{:?}", warnings);
+    assert!(warnings[0].contains("may not have reached it"), "{warnings:?}");
 }
 
 #[tokio::test]

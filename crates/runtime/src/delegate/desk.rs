@@ -56,7 +56,10 @@ impl Desk {
 
     /// These are the session's tools, for good.
     pub(crate) fn has_tools(&self, names: &[String]) {
-        let _ = self.tools.set(names.to_vec());
+        // The memory provider is the person's conversation's.
+        let own = self.shared.external_tools();
+        let tools = names.iter().filter(|name| !own.contains(name)).cloned();
+        let _ = self.tools.set(tools.collect());
     }
 
     pub(super) fn tools(&self) -> &[String] {

@@ -26,6 +26,7 @@ pub(crate) use nest::Nest;
 pub(crate) use tool::DelegateTask;
 
 use report::Report;
+use talaria_memory::providers::Delegation;
 use talaria_plugins::{Event, Payload};
 use talaria_types::SessionId;
 
@@ -51,6 +52,14 @@ fn finished(shared: &Shared, delegated: &Delegated<'_>) {
         goal_chars = delegated.goal.chars().count(),
         "a subagent has ended"
     );
+    if let Some(external) = shared.external() {
+        external.delegated(Delegation {
+            session_id: delegated.parent.to_string(),
+            task: delegated.goal.to_owned(),
+            result: delegated.report.summary.clone().unwrap_or_default(),
+            child_session_id: delegated.report.session_id.clone(),
+        });
+    }
     tell(shared, Event::SubagentStop, |payload| {
         let report = delegated.report;
         payload

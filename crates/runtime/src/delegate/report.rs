@@ -208,7 +208,7 @@ fn status_of(result: Option<&str>) -> &'static str {
         value.get("status").and_then(Value::as_str),
         Some("denied" | "blocked")
     );
-    if refused || error.starts_with("DENIED") || error.starts_with("BLOCKED") {
+    if refused {
         "denied"
     } else if !error.is_empty() || value.get("exit_code").and_then(Value::as_i64).unwrap_or(0) != 0 {
         "error"

@@ -321,6 +321,8 @@ impl Shared {
         }
         let config = &mut shared.loaded.config;
         config.agent.max_turns = config.delegation.max_iterations;
+        let away = ["clarify", "code_execution", "memory"];
+        config.agent.disabled_toolsets.extend(away.map(str::to_owned));
         config.agent.system_prompt = None;
         config.memory.nudge_interval = 0;
         config.skills.creation_nudge_interval = 0;

@@ -435,3 +435,45 @@ async fn facts_of_one_session_are_recalled_in_the_next_without_any_service() {
     // A message that fits no fact goes alone.
     assert_eq!(requests[0].messages()[1]["content"], "keep it");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subagent_recalls_nothing_and_its_end_is_told_to_the_provider_of_its_parent() {
+    let hand_on = json!({"tool_calls": [{"name": "delegate_task", "args": {"goal": "alpha"}}]});
+    let scenario = json!({"steps": [hand_on, text("done")],
+        "match": [{"when": {"last_user": "TASK:\\s+alpha"}, "respond": text("alpha is done")}]});
+    let rig = rig(&scenario, "", "");
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    let (_, result) = talk.turn("begin").await;
+    end(talk).await;
+    let heard = heard(&rig);
+    let of = |wanted: &str| -> Vec<&Value> {
+        let calls = heard.iter().filter(|(method, _)| method == wanted);
+        calls.map(|(_, params)| params).collect()
+    };
+    assert_eq!(
+        (
+            of("prefetch").len(),
+            of("sync_turn").len(),
+            of("on_session_end").len()
+        ),
+        (1, 1, 1)
+    );
+    let told = of("on_delegation")[0];
+    assert_eq!(
+        (&told["task"], &told["result"]),
+        (&json!("alpha"), &json!("alpha is done"))
+    );
+    assert_eq!(told["session_id"], result.session_id.as_str());
+    let requests = rig.server.main_requests();
+    let child = requests
+        .iter()
+        .find(|request| request.texts("user").concat().contains("TASK:"))
+        .unwrap();
+    let offered = child.body["tools"].to_string();
+    assert!(
+        offered.contains("terminal") && !offered.contains("lore_find"),
+        "{offered}"
+    );
+    assert!(!child.texts("user").concat().contains("memory-context"));
+}

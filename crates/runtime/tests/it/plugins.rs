@@ -14,7 +14,12 @@ fn plugin(rig: &Rig, brings: &Value, answers: &[(&str, String)]) {
     std::fs::create_dir_all(&folder).unwrap();
     let mut cases = String::new();
     for (method, line) in answers {
-        writeln!(cases, "    *'\"method\":\"{method}\"'*) {line} ;;").unwrap();
+        let pattern = if method.is_empty() {
+            "*'\"id\":'*".to_owned()
+        } else {
+            format!("*'\"method\":\"{method}\"'*")
+        };
+        writeln!(cases, "    {pattern}) {line} ;;").unwrap();
     }
     let script = format!(
         "say() {{ printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}}\\n' \"$id\" \"$1\"; }}\n\
@@ -231,4 +236,32 @@ async fn what_an_engine_gives_and_breaks_a_rule_is_not_used_and_said() {
         text.contains("newest request") && text.contains("the built-in one is used"),
         "{text}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_is_a_memory_when_the_configuration_names_it() {
+    let rig = Rig::with_config(
+        &json!([{"text": "done"}]),
+        &format!("{ENABLED}memory:\n  provider: probe\n"),
+    );
+    plugin(
+        &rig,
+        &json!({}),
+        &[
+            ("prefetch", say(&json!("they like tea"))),
+            ("", say(&Value::Null)),
+        ],
+    );
+    let manifest = "name: probe\ncommand: sh main.sh\nprovides: [memory]\n";
+    std::fs::write(rig.home.path().join("plugins/probe/plugin.yaml"), manifest).unwrap();
+    let (_, result) = Talk::open(&rig.engine(), Open::New)
+        .await
+        .turn("what do I like?")
+        .await;
+    assert_eq!(result.warnings, [] as [String; 0]);
+    let sent = rig.server.main_requests()[0].messages()[1]["content"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(sent.contains("they like tea"), "{sent}");
 }

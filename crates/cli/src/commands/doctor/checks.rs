@@ -171,9 +171,11 @@ fn is_program(path: &Path) -> bool {
 pub(super) fn memory(place: &Place) -> Vec<Finding> {
     use talaria_memory::providers::table;
     const NAME: &str = "memory";
-    let loaded = place
-        .cwd(None)
-        .and_then(|cwd| place.config(&cwd, &Overrides::default()));
+    let loaded = place.cwd(None).and_then(|cwd| {
+        let mut loaded = place.config(&cwd, &Overrides::default())?;
+        talaria_runtime::resolve_memory_plugin(&mut loaded, &cwd);
+        Ok(loaded)
+    });
     // What is wrong with the configuration is said by its own check.
     let Ok(loaded) = loaded else { return Vec::new() };
     let Some(name) = super::super::memory::providers::configured(&loaded) else {

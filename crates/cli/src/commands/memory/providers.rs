@@ -61,11 +61,20 @@ pub(super) fn set_up(place: &Place, name: &str, given: &[String]) -> Outcome {
     let before = loaded(place)?;
     for setting in row.settings {
         if let Some(value) = value(&before, row, setting, given)? {
-            talaria_config::set(&place.home, setting.key, &value)?;
+            talaria_config::set(&place.home, setting.key, &as_kept(setting, value))?;
         }
     }
     talaria_config::set(&place.home, "memory.provider", row.name)?;
     status(place, false)
+}
+
+/// A value as the configuration takes it: lists may be given as words.
+fn as_kept(setting: &Setting, value: String) -> String {
+    let is_list = matches!(setting.key, "memory.command" | "memory.env_passthrough");
+    if !is_list || value.trim_start().starts_with('[') {
+        return value;
+    }
+    json!(value.split_whitespace().collect::<Vec<_>>()).to_string()
 }
 
 /// A setting's new value; nothing when it stays what it is.
@@ -176,5 +185,7 @@ fn row(name: &str) -> Result<&'static Row, Failure> {
 
 fn loaded(place: &Place) -> Result<Loaded, Failure> {
     let cwd = place.cwd(None)?;
-    place.config(&cwd, &Overrides::default())
+    let mut loaded = place.config(&cwd, &Overrides::default())?;
+    talaria_runtime::resolve_memory_plugin(&mut loaded, &cwd);
+    Ok(loaded)
 }

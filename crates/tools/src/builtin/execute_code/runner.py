@@ -66,6 +66,7 @@ def main():
         except Exception:
             done = False
         if not done:
+            open(os.path.join(FOLDER, "unconfined"), "w").close()
             os._exit(97)
     path = os.path.join(FOLDER, "script.py")
     with open(path, encoding="utf-8") as file:

@@ -25,7 +25,7 @@ const STUB: &str = include_str!("hermes_tools.py");
 const RUNNER: &str = include_str!("runner.py");
 /// The function that a shell script calls tools with.
 const PRELUDE: &str = include_str!("prelude.sh");
-/// The runner's exit code when it could not confine anything; nothing has run then.
+/// The runner's exit code when it could not confine anything, which a file says too; nothing has run then.
 const UNCONFINED: i32 = 97;
 /// Bytes of what a script says on its error stream; the end is kept.
 const ERRORS: usize = 10_000;
@@ -159,10 +159,11 @@ impl<'a> Script<'a> {
         if let Some((pid, _)) = &finished.leftover {
             Tree::of(*pid).kill();
         }
+        let unconfined = self.folder.path().join("unconfined");
         let errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
         let errors = String::from_utf8_lossy(&errors).into_owned();
         Ok(Ran {
-            unconfined: confined && finished.end == End::Exited(UNCONFINED),
+            unconfined: confined && finished.end == End::Exited(UNCONFINED) && unconfined.exists(),
             end: finished.end,
             output: finished.output.text,
             errors: crate::process::strip_escapes(&errors).trim_end().to_owned(),
