@@ -70,6 +70,8 @@ pub(crate) fn selected(
     let config = &shared.loaded.config;
     let mut selection = registry.select(&config.toolsets, &config.agent.disabled_toolsets, window)?;
     if let Some(nest) = &shared.nest {
+        // What its parent could look up is not among what a subagent was given.
+        selection.beyond = None;
         selection.names.retain(|name| nest.allows(name));
     }
     Ok(selection)
