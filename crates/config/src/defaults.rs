@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CuratorConfig, DisplayConfig, GoalsConfig,
-    GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig, SessionResetConfig,
-    SessionsConfig, SkillsConfig, TerminalConfig,
+    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CronConfig, CuratorConfig, DisplayConfig,
+    GoalsConfig, GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig,
+    SessionResetConfig, SessionsConfig, SkillsConfig, TerminalConfig, WebConfig,
 };
 
 impl Default for Config {
@@ -32,6 +32,8 @@ impl Default for Config {
             budget: crate::BudgetConfig::default(),
             display: DisplayConfig::default(),
             security: SecurityConfig::default(),
+            web: WebConfig::default(),
+            cron: CronConfig::default(),
             sessions: SessionsConfig::default(),
             session_reset: SessionResetConfig::default(),
             goals: GoalsConfig::default(),
@@ -55,6 +57,7 @@ impl Default for AgentConfig {
             system_prompt: None,
             tool_use_enforcement: "auto".to_owned(),
             clarify_timeout: 3600,
+            image_input_mode: "auto".to_owned(),
         }
     }
 }
@@ -137,6 +140,7 @@ impl Default for ApprovalsConfig {
         Self {
             mode: "smart".to_owned(),
             timeout: 60,
+            cron_mode: "deny".to_owned(),
             deny: Vec::new(),
         }
     }
@@ -166,6 +170,31 @@ impl Default for SecurityConfig {
         Self {
             redact_secrets: true,
             allow_private_urls: false,
+            blocklist_enabled: false,
+            blocklist_domains: Vec::new(),
+            blocklist_files: Vec::new(),
+        }
+    }
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self {
+            backend: String::new(),
+            search_backend: String::new(),
+            extract_char_limit: 15_000,
+        }
+    }
+}
+
+impl Default for CronConfig {
+    fn default() -> Self {
+        Self {
+            max_parallel_jobs: None,
+            script_timeout_seconds: 120,
+            output_retention: 50,
+            wrap_response: true,
+            deliver_command: String::new(),
         }
     }
 }

@@ -33,6 +33,7 @@ pub mod resolve;
 mod responses;
 mod runs;
 mod scrub;
+mod shrink;
 #[cfg(test)]
 mod testing;
 mod tls;
@@ -48,3 +49,4 @@ pub use endpoint::{Endpoint, connect, decode};
 pub use listing::{ListingError, models};
 pub use resolve::{ProviderRequest, ResolveError, resolve};
 pub use secrecy::SecretString;
+pub use tls::trusted_tls;

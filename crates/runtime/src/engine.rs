@@ -28,6 +28,7 @@ use crate::record::Digester;
 use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
+use crate::side_calls::SideCosts;
 use crate::skill_turns;
 use crate::{SessionHandle, actor, approval_judge, clock, housekeeping, setup};
 
@@ -72,6 +73,8 @@ pub(crate) struct Shared {
     warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
     auxiliary: BTreeMap<Task, Arc<Model>>,
+    /// What tools have asked of models and no session has counted yet.
+    pub(crate) side_costs: SideCosts,
 }
 
 impl Shared {
@@ -92,6 +95,7 @@ impl Shared {
             Task::GoalJudge => 60,
             // A person waits for it.
             Task::Approval => 20,
+            Task::WebExtract => 360,
             _ => 120,
         };
         Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(usual))
@@ -170,6 +174,7 @@ impl Engine {
             chain,
             warnings,
             auxiliary,
+            side_costs: SideCosts::default(),
         };
         Ok(Self {
             shared: Arc::new(shared),

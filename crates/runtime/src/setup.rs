@@ -51,6 +51,8 @@ pub(crate) fn auxiliary(
         Task::GoalJudge,
         Task::Approval,
         Task::BackgroundReview,
+        Task::WebExtract,
+        Task::Vision,
     ] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;

@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use talaria_config::Loaded;
 use talaria_memory::Origin;
+use talaria_schedule::Book;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{Result, SessionStore};
 use talaria_tools::{Registry, erase};
 
+use crate::clock;
+use crate::cron_tool::CronJob;
 use crate::curated::Curated;
 use crate::memory_tool::MemoryTool;
 use crate::recall::Recall;
 use crate::session_search::SessionSearch;
 use crate::setup;
 use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
+use crate::web_tools::Web;
 
 /// What the engine's own tools work on.
 pub(crate) struct Rooms {
@@ -58,5 +62,9 @@ pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
         library: Arc::new(Library::new(setup::roots_of_skills(loaded, None))),
         skills_wait: loaded.config.skills.write_approval,
     };
-    Ok(registry(&rooms).toolsets())
+    let mut registry = registry(&rooms);
+    Web::for_listing(loaded).offer(&mut registry);
+    let book = Book::of_home(loaded.home.root(), clock::zone(&loaded.config.timezone));
+    registry.add("cronjob", erase(CronJob { book }));
+    Ok(registry.toolsets())
 }

@@ -292,6 +292,7 @@ impl<'a> Drive<'a> {
         };
         let (answer, rows) = host.into_rows(&batch.results)?;
         run.saved(&answer);
+        self.session.count_side_calls()?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
             rows,

@@ -58,7 +58,6 @@ const KNOWN_ELSEWHERE: &[&str] = &[
     "video",
     "video_gen",
     "vision",
-    "web",
     "x_search",
 ];
 

@@ -24,6 +24,8 @@ pub enum Task {
     WebExtract,
     /// Whether a command may run.
     Approval,
+    /// What a picture shows.
+    Vision,
 }
 
 impl Task {
@@ -37,6 +39,7 @@ impl Task {
             Self::GoalJudge => "goal_judge",
             Self::WebExtract => "web_extract",
             Self::Approval => "approval",
+            Self::Vision => "vision",
         }
     }
 }

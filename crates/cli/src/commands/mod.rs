@@ -5,6 +5,7 @@ mod chat;
 mod completion;
 mod compress;
 mod config;
+mod cron;
 mod db;
 mod demo;
 mod doctor;
@@ -54,6 +55,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     replay::ROW,
     memory::ROW,
     skills::ROW,
+    cron::ROW,
     config::ROW,
     model::ROW,
     models::ROW,
