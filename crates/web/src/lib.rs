@@ -19,4 +19,4 @@ pub use error::WebError;
 pub use fetch::{Fetched, Fetcher, Settings, Tls};
 pub use guard::{Resolver, system_resolver};
 pub use page::{Page, read};
-pub use search::{Backend, Hit, Search};
+pub use search::{Hit, Search};

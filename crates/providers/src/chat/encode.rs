@@ -289,7 +289,7 @@ fn parts(message: &Message, marked: bool, place: usize, style: &Style<'_>) -> Ve
     let pieces = style.pictures.pieces(message, place, style.images).into_iter();
     let part = |piece| match piece {
         Piece::Text(words) => json!({"type": "text", "text": scrub(words, style.rewrites)}),
-        Piece::Image(sent, image) => picture(&sent),
+        Piece::Image(sent, _) => picture(&sent),
     };
     let mut parts: Vec<Value> = pieces.map(part).collect();
     if marked

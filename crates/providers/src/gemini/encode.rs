@@ -295,7 +295,7 @@ fn result_parts(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value
             style
                 .pictures
                 .resolve(place + offset, image, message.role, style.images),
-            image,
+            &image.media_type,
         )
     }));
     parts

@@ -40,13 +40,13 @@ pub struct Hit {
 }
 
 /// A search service.
-pub struct Backend {
+struct Backend {
     /// Its name in `web.search_backend`.
-    pub name: &'static str,
+    name: &'static str,
     /// Other names it is known by.
     also: &'static [&'static str],
     /// The variable that holds its key, or its address.
-    pub variable: &'static str,
+    variable: &'static str,
     /// Where it is; empty when the variable says so.
     base: &'static str,
     /// The most results it gives at once.
@@ -87,7 +87,7 @@ struct Found {
 }
 
 /// Every service, in the order in which they are taken when none is chosen.
-pub static BACKENDS: &[Backend] = &[tavily::ROW, exa::ROW, searxng::ROW, brave::ROW];
+static BACKENDS: &[Backend] = &[tavily::ROW, exa::ROW, searxng::ROW, brave::ROW];
 
 /// The service in use, with its key.
 pub struct Search {
