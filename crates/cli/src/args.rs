@@ -105,9 +105,13 @@ pub(crate) struct TurnFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// Leave project context files and memory out.
+    /// Leave project context files, project hooks and memory out.
     #[arg(long)]
     pub(crate) ignore_rules: bool,
+
+    /// Take the hooks of config.yaml as allowed without asking.
+    #[arg(long)]
+    pub(crate) accept_hooks: bool,
 
     /// The source recorded with a new session; `tool` keeps it out of listings.
     #[arg(long, value_name = "S")]
@@ -157,6 +161,7 @@ impl TurnFlags {
             yolo: self.yolo || before.yolo,
             cwd: self.cwd.or(before.cwd),
             ignore_rules: self.ignore_rules || before.ignore_rules,
+            accept_hooks: self.accept_hooks || before.accept_hooks,
             source: self.source.or(before.source),
             json: self.json || before.json,
             messages: self.messages || before.messages,

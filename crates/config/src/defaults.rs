@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AgentConfig, ApprovalsConfig, CompressionConfig, Config, CronConfig, CuratorConfig, DisplayConfig,
-    GoalsConfig, GuardrailsConfig, LoggingConfig, MemoryConfig, PromptCachingConfig, SecurityConfig,
-    SessionResetConfig, SessionsConfig, SkillsConfig, TerminalConfig, WebConfig,
+    AgentConfig, ApprovalsConfig, CodeExecutionConfig, CompressionConfig, Config, CronConfig, CuratorConfig,
+    DelegationConfig, DisplayConfig, GoalsConfig, GuardrailsConfig, LoggingConfig, MemoryConfig,
+    PromptCachingConfig, SecurityConfig, SessionResetConfig, SessionsConfig, SkillsConfig, TerminalConfig,
+    ToolSearchConfig, WebConfig,
 };
 
 impl Default for Config {
@@ -37,10 +38,19 @@ impl Default for Config {
             sessions: SessionsConfig::default(),
             session_reset: SessionResetConfig::default(),
             goals: GoalsConfig::default(),
+            mcp_servers: BTreeMap::new(),
+            tool_search: ToolSearchConfig::default(),
+            delegation: DelegationConfig::default(),
+            code_execution: CodeExecutionConfig::default(),
             logging: LoggingConfig::default(),
             file_read_max_chars: 100_000,
             context_file_max_chars: None,
             timezone: String::new(),
+            hooks: BTreeMap::new(),
+            hooks_auto_accept: false,
+            hooks_files: Vec::new(),
+            plugins: crate::PluginsConfig::default(),
+            context_engine: "compressor".to_owned(),
             toolsets: Vec::new(),
         }
     }
@@ -95,6 +105,12 @@ impl Default for MemoryConfig {
             nudge_interval: 10,
             write_approval: false,
             provider: String::new(),
+            command: Vec::new(),
+            env_passthrough: Vec::new(),
+            base_url: String::new(),
+            workspace: String::new(),
+            user_id: String::new(),
+            agent_id: String::new(),
         }
     }
 }
@@ -219,9 +235,49 @@ impl Default for SessionResetConfig {
     }
 }
 
+impl Default for ToolSearchConfig {
+    fn default() -> Self {
+        Self {
+            enabled: "auto".to_owned(),
+            threshold_pct: 10.0,
+        }
+    }
+}
+
 impl Default for GoalsConfig {
     fn default() -> Self {
         Self { max_turns: 20 }
+    }
+}
+
+impl Default for DelegationConfig {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            model: None,
+            base_url: None,
+            api_key: None,
+            api_mode: None,
+            reasoning_effort: None,
+            inherit_mcp_toolsets: true,
+            max_iterations: 50,
+            child_timeout_seconds: 600,
+            max_concurrent_children: 3,
+            max_spawn_depth: 1,
+            orchestrator_enabled: true,
+            subagent_auto_approve: false,
+            max_summary_chars: 24_000,
+        }
+    }
+}
+
+impl Default for CodeExecutionConfig {
+    fn default() -> Self {
+        Self {
+            mode: "project".to_owned(),
+            timeout: 300,
+            max_tool_calls: 50,
+        }
     }
 }
 

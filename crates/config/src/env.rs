@@ -57,6 +57,10 @@ pub const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 pub const HERMES_WRITE_SAFE_ROOT: &str = "HERMES_WRITE_SAFE_ROOT";
 /// Somebody else owns the configuration: writes are refused.
 pub const HERMES_MANAGED: &str = "HERMES_MANAGED";
+/// `hooks_auto_accept`.
+pub const HERMES_ACCEPT_HOOKS: &str = "HERMES_ACCEPT_HOOKS";
+/// Looks for plugins in the project's `.hermes/plugins` too, when true.
+pub const HERMES_ENABLE_PROJECT_PLUGINS: &str = "HERMES_ENABLE_PROJECT_PLUGINS";
 /// No colours, when set to anything.
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The terminal's kind.

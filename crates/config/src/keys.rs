@@ -78,13 +78,15 @@ pub(crate) fn find(name: &str) -> Option<&'static Key> {
 }
 
 /// Sections whose keys are not fixed; see the records.
-pub(crate) const RECORDS: [&str; 6] = [
+pub(crate) const RECORDS: [&str; 8] = [
     "providers",
     "custom_providers",
     "fallback_providers",
     "fallback_model",
     "auxiliary",
     "credential_pool_strategies",
+    "hooks",
+    "mcp_servers",
 ];
 
 /// All names and sections this program reads, for telling which ones it does not.
@@ -209,6 +211,14 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::Bool(&mut c.memory.write_approval)
     }),
     key("memory.provider", |c| Slot::Text(&mut c.memory.provider)),
+    key("memory.command", |c| Slot::Texts(&mut c.memory.command)),
+    key("memory.env_passthrough", |c| {
+        Slot::Texts(&mut c.memory.env_passthrough)
+    }),
+    key("memory.base_url", |c| Slot::Text(&mut c.memory.base_url)),
+    key("memory.workspace", |c| Slot::Text(&mut c.memory.workspace)),
+    key("memory.user_id", |c| Slot::Text(&mut c.memory.user_id)),
+    key("memory.agent_id", |c| Slot::Text(&mut c.memory.agent_id)),
     key("skills.creation_nudge_interval", |c| {
         Slot::U32(&mut c.skills.creation_nudge_interval)
     }),
@@ -339,7 +349,66 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::U64(&mut c.session_reset.idle_minutes)
     })
     .least(1),
+    key("tools.tool_search.enabled", |c| {
+        Slot::Text(&mut c.tool_search.enabled)
+    })
+    .rule(Rule::OneOf(&["auto", "true", "false"])),
+    key("tools.tool_search.threshold_pct", |c| {
+        Slot::Float(&mut c.tool_search.threshold_pct)
+    }),
     key("goals.max_turns", |c| Slot::U32(&mut c.goals.max_turns)).least(1),
+    key("delegation.provider", |c| {
+        Slot::OptText(&mut c.delegation.provider)
+    }),
+    key("delegation.model", |c| Slot::OptText(&mut c.delegation.model)),
+    key("delegation.base_url", |c| {
+        Slot::OptText(&mut c.delegation.base_url)
+    }),
+    key("delegation.api_key", |c| Slot::Secret(&mut c.delegation.api_key)),
+    key("delegation.api_mode", |c| Slot::Mode(&mut c.delegation.api_mode)),
+    key("delegation.reasoning_effort", |c| {
+        Slot::OptText(&mut c.delegation.reasoning_effort)
+    }),
+    key("delegation.inherit_mcp_toolsets", |c| {
+        Slot::Bool(&mut c.delegation.inherit_mcp_toolsets)
+    }),
+    key("delegation.max_iterations", |c| {
+        Slot::U32(&mut c.delegation.max_iterations)
+    })
+    .least(1)
+    .project(Project::Lower),
+    key("delegation.child_timeout_seconds", |c| {
+        Slot::U64(&mut c.delegation.child_timeout_seconds)
+    }),
+    key("delegation.max_concurrent_children", |c| {
+        Slot::Usize(&mut c.delegation.max_concurrent_children)
+    })
+    .least(1)
+    .project(Project::Lower),
+    key("delegation.max_spawn_depth", |c| {
+        Slot::U32(&mut c.delegation.max_spawn_depth)
+    })
+    .rule(Rule::AtMost(3)),
+    key("delegation.orchestrator_enabled", |c| {
+        Slot::Bool(&mut c.delegation.orchestrator_enabled)
+    }),
+    key("delegation.subagent_auto_approve", |c| {
+        Slot::Bool(&mut c.delegation.subagent_auto_approve)
+    }),
+    key("delegation.max_summary_chars", |c| {
+        Slot::Usize(&mut c.delegation.max_summary_chars)
+    })
+    .least(200),
+    key("code_execution.mode", |c| Slot::Text(&mut c.code_execution.mode))
+        .rule(Rule::OneOf(&["project", "strict"])),
+    key("code_execution.timeout", |c| {
+        Slot::U64(&mut c.code_execution.timeout)
+    })
+    .least(1),
+    key("code_execution.max_tool_calls", |c| {
+        Slot::U32(&mut c.code_execution.max_tool_calls)
+    })
+    .least(1),
     key("logging.level", |c| Slot::Text(&mut c.logging.level)).rule(Rule::OneOf(LEVELS)),
     key("logging.max_size_mb", |c| Slot::U64(&mut c.logging.max_size_mb)).least(1),
     key("logging.backup_count", |c| Slot::U32(&mut c.logging.backup_count)),
@@ -355,5 +424,10 @@ pub(crate) static KEYS: &[Key] = &[
         .rule(Rule::Zone)
         .project(Project::Set)
         .variable(env::HERMES_TIMEZONE),
+    key("hooks_auto_accept", |c| Slot::Bool(&mut c.hooks_auto_accept)).variable(env::HERMES_ACCEPT_HOOKS),
+    key("hooks_files", |c| Slot::Texts(&mut c.hooks_files)),
+    key("plugins.enabled", |c| Slot::Texts(&mut c.plugins.enabled)),
+    key("plugins.disabled", |c| Slot::Texts(&mut c.plugins.disabled)).project(Project::Add),
+    key("context.engine", |c| Slot::Text(&mut c.context_engine)),
     key("toolsets", |c| Slot::Texts(&mut c.toolsets)).also(&["platform_toolsets.cli"]),
 ];

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::keys::{KEYS, RECORDS};
-use crate::records::{AUXILIARY, FALLBACK, Field, PROVIDER};
+use crate::records::{AUXILIARY, FALLBACK, Field, HOOK, PROVIDER};
 use crate::slot::Unfit;
 use crate::yaml::{Node, Value};
-use crate::{AuxiliaryConfig, ConfigError, Environment, FallbackConfig, Origin, ProviderConfig, dotenv};
+use crate::{
+    AuxiliaryConfig, ConfigError, Environment, FallbackConfig, HookConfig, Origin, ProviderConfig, dotenv,
+};
 
 /// One file.
 pub(crate) struct Layer<'a> {
@@ -229,6 +231,29 @@ impl Layer<'_> {
         read.collect()
     }
 
+    /// `hooks.<event>`.
+    pub(crate) fn hooks(
+        &self,
+        root: &Node,
+        told: &mut Told<'_>,
+    ) -> Result<BTreeMap<String, Vec<HookConfig>>, ConfigError> {
+        let mut all = BTreeMap::new();
+        for (event, node) in self.section(root, "hooks")? {
+            let prefix = format!("hooks.{event}");
+            let items = match &node.value {
+                Value::Null => continue,
+                Value::List(items) => items,
+                Value::Scalar { .. } | Value::Map(_) => {
+                    return Err(self.refused(&prefix, "a list of sections".to_owned(), node, false));
+                }
+            };
+            let hooks = items.iter().enumerate();
+            let hooks = hooks.map(|(index, node)| self.entry(HOOK, node, &format!("{prefix}.{index}"), told));
+            all.insert(event.clone(), hooks.collect::<Result<_, _>>()?);
+        }
+        Ok(all)
+    }
+
     /// `credential_pool_strategies.<provider>`.
     pub(crate) fn strategies(
         &self,
@@ -250,6 +275,21 @@ impl Layer<'_> {
                     return Err(self.refused(&key, expected, node, false));
                 }
             }
+        }
+        Ok(all)
+    }
+
+    /// `mcp_servers.<name>`, as it is written; whoever speaks with servers reads it.
+    pub(crate) fn mcp_servers(
+        &self,
+        root: &Node,
+        told: &mut Told<'_>,
+    ) -> Result<BTreeMap<String, serde_json::Value>, ConfigError> {
+        let mut all = BTreeMap::new();
+        for (name, node) in self.section(root, "mcp_servers")? {
+            told.origins
+                .insert(format!("mcp_servers.{name}"), self.origin(node));
+            all.insert(name.clone(), node.json());
         }
         Ok(all)
     }

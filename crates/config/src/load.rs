@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
+use crate::ModelConfig;
 use crate::keys::{KEYS, Key, Project};
 use crate::layer::Layer;
 use crate::slot::Unfit;
@@ -55,6 +56,24 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Takes another model, of the same provider or another one. Address, key and protocol belong to a
+    /// provider, a configured window to a model.
+    pub fn choose_model(&mut self, model: &str, provider: Option<&str>) {
+        let kept = std::mem::take(&mut self.config.model);
+        let other = provider.filter(|other| !other.eq_ignore_ascii_case(&kept.provider));
+        self.config.model = match other {
+            Some(other) => ModelConfig {
+                provider: other.to_owned(),
+                ..ModelConfig::default()
+            },
+            None => ModelConfig {
+                context_length: kept.context_length.filter(|_| kept.default == model),
+                ..kept
+            },
+        };
+        model.clone_into(&mut self.config.model.default);
+    }
+
     /// Where a value came from.
     pub fn origin(&self, key: &str) -> Origin {
         self.origins.get(key).cloned().unwrap_or(Origin::Default)
@@ -294,6 +313,8 @@ impl Joined {
         self.config.fallback_providers = layer.fallbacks(root, &mut told)?;
         self.config.credential_pool_strategies = layer.strategies(root, &mut told)?;
         self.config.auxiliary = layer.auxiliary(root, &mut told)?;
+        self.config.hooks = layer.hooks(root, &mut told)?;
+        self.config.mcp_servers = layer.mcp_servers(root, &mut told)?;
         Ok(())
     }
 

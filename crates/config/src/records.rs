@@ -1,7 +1,7 @@
 //! Sections whose entries have names of their own: providers, fallbacks, side tasks.
 
 use crate::slot::{Rule, Slot};
-use crate::{AuxiliaryConfig, FallbackConfig, ProviderConfig};
+use crate::{AuxiliaryConfig, FallbackConfig, HookConfig, ProviderConfig};
 
 /// One field of an entry.
 pub(crate) struct Field<T: 'static> {
@@ -66,4 +66,12 @@ pub(crate) static AUXILIARY: &[Field<AuxiliaryConfig>] = &[
     field(&["base_url"], |a| Slot::OptText(&mut a.base_url)),
     field(&["api_key"], |a| Slot::Secret(&mut a.api_key)),
     whole(&["timeout"], |a| Slot::OptU64(&mut a.timeout)),
+];
+
+/// One of `hooks.<event>`.
+pub(crate) static HOOK: &[Field<HookConfig>] = &[
+    field(&["command"], |h| Slot::Text(&mut h.command)),
+    field(&["matcher"], |h| Slot::OptText(&mut h.matcher)),
+    whole(&["timeout"], |h| Slot::OptU64(&mut h.timeout)),
+    field(&["on_failure"], |h| Slot::OptText(&mut h.on_failure)),
 ];

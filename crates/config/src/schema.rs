@@ -54,6 +54,14 @@ pub struct Config {
     pub session_reset: SessionResetConfig,
     /// `goals`.
     pub goals: GoalsConfig,
+    /// `mcp_servers.<name>`, as it is written: each entry is read by whoever speaks with the server.
+    pub mcp_servers: BTreeMap<String, serde_json::Value>,
+    /// `tools.tool_search`.
+    pub tool_search: ToolSearchConfig,
+    /// `delegation`.
+    pub delegation: DelegationConfig,
+    /// `code_execution`.
+    pub code_execution: CodeExecutionConfig,
     /// `logging`.
     pub logging: LoggingConfig,
     /// `file_read_max_chars`: the most characters one `read_file` gives.
@@ -64,6 +72,19 @@ pub struct Config {
     /// `timezone`: the zone of the dates that the model reads, such as `Europe/Berlin`; the system's own when
     /// empty.
     pub timezone: String,
+    /// `hooks.<event>`: commands that are told of what happens; see docs/hooks.md.
+    pub hooks: BTreeMap<String, Vec<HookConfig>>,
+    /// `hooks_auto_accept`: take the hooks of this file as allowed without asking (false). Those that come with a
+    /// project are asked about all the same.
+    pub hooks_auto_accept: bool,
+    /// `hooks_files`: hook files of other programs that are read too, such as `~/.claude/settings.json`;
+    /// `talaria hooks import` adds to it.
+    pub hooks_files: Vec<String>,
+    /// `plugins`.
+    pub plugins: PluginsConfig,
+    /// `context.engine`: what compresses conversations: `compressor`, which is built in, or the name of an enabled
+    /// plugin that brings a context engine.
+    pub context_engine: String,
     /// `toolsets`: the sets of tools that sessions have; every one when empty. Also read as
     /// `platform_toolsets.cli`.
     pub toolsets: Vec<String>,
@@ -151,6 +172,28 @@ pub struct AuxiliaryConfig {
     pub timeout: Option<u64>,
 }
 
+/// One of `hooks.<event>`.
+#[derive(Clone, Debug, Default)]
+pub struct HookConfig {
+    /// `command`: what runs, as words; quotes hold words together, there is no shell.
+    pub command: String,
+    /// `matcher`: for events of a tool: the tools it is for, as a regular expression of the whole name.
+    pub matcher: Option<String>,
+    /// `timeout`: how long it may take, in seconds (60); 300 at most.
+    pub timeout: Option<u64>,
+    /// `on_failure`: `block` when a hook that gives no answer refuses the tool call (`allow`).
+    pub on_failure: Option<String>,
+}
+
+/// `plugins`.
+#[derive(Clone, Debug, Default)]
+pub struct PluginsConfig {
+    /// `enabled`: the plugins that are started; the others are not.
+    pub enabled: Vec<String>,
+    /// `disabled`: plugins that are never started, whatever else names them.
+    pub disabled: Vec<String>,
+}
+
 /// `agent`.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
@@ -225,8 +268,20 @@ pub struct MemoryConfig {
     pub nudge_interval: u32,
     /// `write_approval`: what the model wants to remember waits for your word (false).
     pub write_approval: bool,
-    /// `provider`: an external memory beside the two files.
+    /// `provider`: an external memory beside the two files: local, process, mem0 or honcho.
     pub provider: String,
+    /// `command`: the program and its arguments of the provider process.
+    pub command: Vec<String>,
+    /// `env_passthrough`: variables of yours that this program may see.
+    pub env_passthrough: Vec<String>,
+    /// `base_url`: another address of mem0 or honcho.
+    pub base_url: String,
+    /// `workspace`: the workspace at honcho (hermes).
+    pub workspace: String,
+    /// `user_id`: under which name a service knows you (hermes-user).
+    pub user_id: String,
+    /// `agent_id`: under which name it knows the agent (hermes).
+    pub agent_id: String,
 }
 
 /// `skills`.
@@ -383,11 +438,67 @@ pub struct SessionResetConfig {
     pub idle_minutes: u64,
 }
 
+/// `tools.tool_search`.
+#[derive(Clone, Debug)]
+pub struct ToolSearchConfig {
+    /// `enabled`: whether the tools of servers and plugins are looked up instead of sent with every request:
+    /// `auto` (when they are many), `true`, `false`.
+    pub enabled: String,
+    /// `threshold_pct`: how many are many: the part of the window that their schemas may take, in percent (10).
+    pub threshold_pct: f64,
+}
+
 /// `goals`.
 #[derive(Clone, Debug)]
 pub struct GoalsConfig {
     /// `max_turns`: turns a standing goal gets before the person is asked (20).
     pub max_turns: u32,
+}
+
+/// `delegation`: subagents.
+#[derive(Clone, Debug)]
+pub struct DelegationConfig {
+    /// `provider`: the provider of subagents; the session's own when empty.
+    pub provider: Option<String>,
+    /// `model`: the model of subagents; the session's own when empty.
+    pub model: Option<String>,
+    /// `base_url`: the address of the provider of subagents.
+    pub base_url: Option<String>,
+    /// `api_key`: its key.
+    pub api_key: Option<SecretString>,
+    /// `api_mode`: the protocol it speaks.
+    pub api_mode: Option<ApiMode>,
+    /// `reasoning_effort`: how much subagents think; as the session when empty.
+    pub reasoning_effort: Option<String>,
+    /// `inherit_mcp_toolsets`: a subagent with a list of toolsets has the session's MCP tools too (true).
+    pub inherit_mcp_toolsets: bool,
+    /// `max_iterations`: model calls of one subagent (50).
+    pub max_iterations: u32,
+    /// `child_timeout_seconds`: how long one may take, at least 30; 0 is no limit (600).
+    pub child_timeout_seconds: u64,
+    /// `max_concurrent_children`: how many run at the same time (3).
+    pub max_concurrent_children: usize,
+    /// `max_spawn_depth`: how deep subagents may start subagents, at most 3 (1: not at all).
+    pub max_spawn_depth: u32,
+    /// `orchestrator_enabled`: a subagent may be told to start others, as far as the depth allows (true).
+    pub orchestrator_enabled: bool,
+    /// `subagent_auto_approve`: dangerous commands of subagents run; otherwise they are refused, because a
+    /// subagent asks nobody (false).
+    pub subagent_auto_approve: bool,
+    /// `max_summary_chars`: the most characters of a subagent's answer that its parent reads (24 000).
+    pub max_summary_chars: usize,
+}
+
+/// `code_execution`: scripts that call tools.
+#[derive(Clone, Debug)]
+pub struct CodeExecutionConfig {
+    /// `mode`: `project` runs scripts in the session's folder with its virtual environment; `strict` in an empty
+    /// one, without network where the system can keep it away.
+    pub mode: String,
+    /// `timeout`: how long a script may run, in seconds (300).
+    pub timeout: u64,
+    /// `max_tool_calls`: how many tools it may call (50).
+    pub max_tool_calls: u32,
 }
 
 /// `logging`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Config;
 use crate::keys::KEYS;
-use crate::records::{AUXILIARY, FALLBACK, Field, PROVIDER};
+use crate::records::{AUXILIARY, FALLBACK, Field, HOOK, PROVIDER};
 
 /// What is set, by dotted key. The configuration is only read; slots borrow mutably.
 pub(crate) fn values(config: &mut Config) -> BTreeMap<String, String> {
@@ -39,6 +39,11 @@ pub(crate) fn values(config: &mut Config) -> BTreeMap<String, String> {
     }
     for (task, auxiliary) in &mut config.auxiliary {
         entry(AUXILIARY, auxiliary, &format!("auxiliary.{task}"), &mut shown);
+    }
+    for (event, hooks) in &mut config.hooks {
+        for (index, hook) in hooks.iter_mut().enumerate() {
+            entry(HOOK, hook, &format!("hooks.{event}.{index}"), &mut shown);
+        }
     }
     // An address may carry who logs in.
     for value in shown.values_mut().filter(|value| value.contains("://")) {

@@ -77,6 +77,30 @@ impl Node {
         }
     }
 
+    /// The tree as JSON, for whoever reads a section of their own: what stands without quotes and looks like
+    /// a number or a truth value is one.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Scalar { text, plain: true } => crate::slot::truth(text)
+                .map(serde_json::Value::Bool)
+                .or_else(|| text.parse::<i64>().ok().map(Into::into))
+                .or_else(|| {
+                    text.parse::<f64>()
+                        .ok()
+                        .filter(|it| it.is_finite())
+                        .map(Into::into)
+                })
+                .unwrap_or_else(|| text.as_str().into()),
+            Value::Scalar { text, plain: false } => text.as_str().into(),
+            Value::List(items) => items.iter().map(Self::json).collect(),
+            Value::Map(entries) => {
+                let entries = entries.iter().map(|(name, node)| (name.clone(), node.json()));
+                serde_json::Value::Object(entries.collect())
+            }
+        }
+    }
+
     /// What it is, for a person who expected something else.
     pub(crate) fn described(&self) -> String {
         match &self.value {

@@ -7,6 +7,8 @@
 //! many processes lose nothing. Every write leaves a record, so that it can be
 //! told where an entry came from, and each can be taken back.
 //!
+//! Beside them there may be one provider of memory: [`providers`].
+//!
 //! Not here: the tool (the engine owns it, because it decides who is asked),
 //! and when a prompt is rebuilt.
 
@@ -16,6 +18,7 @@ mod error;
 mod file;
 mod history;
 mod pending;
+pub mod providers;
 mod render;
 mod scan;
 mod shelf;

@@ -49,4 +49,5 @@ pub use endpoint::{Endpoint, connect, decode};
 pub use listing::{ListingError, models};
 pub use resolve::{ProviderRequest, ResolveError, resolve};
 pub use secrecy::SecretString;
+pub use tls::http_client;
 pub use tls::trusted_tls;

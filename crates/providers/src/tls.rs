@@ -48,6 +48,14 @@ pub(crate) enum ClientError {
     Library(#[from] reqwest::Error),
 }
 
+/// A client for one base address, for services beside the models; opens no connection.
+///
+/// # Errors
+/// When there are no certificates to verify a server with, or the configured ones cannot be read.
+pub fn http_client(base_url: &str, bundle: Option<&Path>) -> Result<Client, String> {
+    client(base_url, bundle).map_err(|error| error.to_string())
+}
+
 /// A client for one base address. Opens no connection.
 pub(crate) fn client(base_url: &str, bundle: Option<&Path>) -> Result<Client, ClientError> {
     let is_local = address::is_loopback(base_url);

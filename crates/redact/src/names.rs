@@ -107,6 +107,7 @@ fn is_program(bytes: &[u8], name: &Range<usize>, place: &Place, value: &str) -> 
         (Link::Colon, Some(_)) => !place.line_start || place.name_quoted || value.contains(' '),
         (Link::Colon, None) => {
             shape::is_identifier(value)
+                && !shape::is_random(value)
                 && value
                     .bytes()
                     .any(|byte| byte == b'_' || byte.is_ascii_uppercase())
@@ -217,10 +218,12 @@ fn value_at(text: &str, place: &Place) -> Option<Range<usize>> {
         let end = closing(bytes, start, kind, escaped).unwrap_or_else(|| bare_end(bytes, start));
         return (end > start).then_some(start..end);
     }
-    if place.link == Link::Colon && !(place.name_quoted || place.line_start) {
+    let mut end = bare_end(bytes, start);
+    // In the middle of a line it is a sentence, unless nobody would say such a word.
+    let in_prose = place.link == Link::Colon && !(place.name_quoted || place.line_start);
+    if in_prose && !shape::is_random(&text[start..end]) {
         return None;
     }
-    let mut end = bare_end(bytes, start);
     // `token=None)->Reply:` is an argument; what closes the list is not part of its value.
     let word = shape::run(&bytes[..end], start, |byte| {
         byte.is_ascii_alphabetic() || byte == b'_'
@@ -270,7 +273,7 @@ fn is_reference(text: &str, name: &str, range: &Range<usize>, place: &Place) -> 
     let argument = matches!(next, Some(b',' | b')' | b']' | b'}' | b';' | b'>' | b'('));
     let line = text[range.end..].split('\n').next().unwrap_or("").trim();
     let more_words = place.link == Link::Colon && !line.is_empty() && !line.starts_with('#');
-    (shape::is_identifier(value) && argument) || more_words
+    ((shape::is_identifier(value) && argument) || more_words) && !shape::is_random(value)
 }
 
 /// A number is a password, a PIN or a secret now and then; as a token or key it is a limit.

@@ -122,6 +122,28 @@ pub(crate) fn before(bytes: &[u8], at: usize) -> Option<u8> {
     at.checked_sub(1).map(|index| bytes[index])
 }
 
+/// Whether a word was made by chance rather than by a person: at least twelve characters, a digit among
+/// letters, and never long of one kind (capitals, small letters, digits).
+pub(crate) fn is_random(word: &str) -> bool {
+    const LEAST: usize = 12;
+    const LONGEST_RUN: f32 = 2.6;
+    let kind = |byte: u8| match byte {
+        b'0'..=b'9' => 0,
+        b'A'..=b'Z' => 1,
+        b'a'..=b'z' => 2,
+        _ => 3,
+    };
+    let bytes = word.as_bytes();
+    if bytes.len() < LEAST || !is_mixed(bytes) || !word.is_ascii() {
+        return false;
+    }
+    let runs = 1 + bytes
+        .windows(2)
+        .filter(|pair| kind(pair[0]) != kind(pair[1]))
+        .count();
+    bytes.len() as f32 / runs as f32 <= LONGEST_RUN
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +165,22 @@ mod tests {
         }
         for value in ["hunter2", "correct-horse", "a.b1.c2", "abcDEF123456", "x"] {
             assert!(!is_code(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_nobody_would_say_is_random() {
+        for word in ["kW3aKHDJjLKNfujkRwHB", "9f86d081884c7d65", "a1-b2-c3-d4-e5"] {
+            assert!(is_random(word), "{word}");
+        }
+        for word in [
+            "Base64EncodedString",
+            "hunter2",
+            "correct-horse-battery-1",
+            "2024-12-31",
+            "accessTokenForUser",
+        ] {
+            assert!(!is_random(word), "{word}");
         }
     }
 

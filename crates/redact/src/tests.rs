@@ -199,6 +199,11 @@ const OUTPUT: &[(&str, &str)] = &[
         "db:\n  api_key: ***\n  n: 1",
     ),
     ("a.yaml:3:  password: hunter2", "a.yaml:3:  password: ***"),
+    (
+        "so the password: kW3aKHDJjLKNfujkRwHB is new",
+        "so the password: kW3aKH...RwHB is new",
+    ),
+    ("    token: kW3aKHDJjLKNfujkRwHB", "    token: kW3aKH...RwHB"),
     ("password=x", "password=***"),
     ("DB_PASS=x", "DB_PASS=***"),
     ("smtp_pass=hunter2 and more", "smtp_pass=*** and more"),

@@ -9,6 +9,7 @@ use talaria_turn::Setup;
 
 use crate::clock;
 use crate::commands;
+use crate::external_memory;
 use crate::lease::{Lease, NoLease};
 use crate::prepare;
 use crate::record::{self, Digester, Record};
@@ -27,7 +28,16 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
-    session.reviews.stop().await;
+    session.desk.close().await;
+    session.engine_ends();
+    session.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
+        payload.with("reason", "exit")
+    });
+    if let Some(extensions) = session.shared.known_extensions() {
+        extensions.close().await;
+    }
+    let memory = session.closing_memory();
+    tokio::join!(session.reviews.stop(), memory);
 }
 
 impl Session {
@@ -40,10 +50,19 @@ impl Session {
             prompt: content.text().into_owned(),
         });
         let span = tracing::info_span!("turn", session = %self.id, turn = %turn);
-        let result = self
+        let prompt = content.text().into_owned();
+        let mut result = self
             .guarded(content, turn.clone(), &cancel)
             .instrument(span)
             .await;
+        let mut times = 0;
+        while let Some(why) = self.sent_back(&result, times, &cancel).await {
+            times += 1;
+            let again = TurnId::new(format!("t{:016x}", clock::entropy()));
+            let next = self.guarded(why.into(), again, &cancel).await;
+            result = joined(result, next);
+        }
+        self.wind_up(&mut result, &prompt, &cancel).await;
         self.sink.enter(self.id.clone(), turn);
         let unheard = self.inbox.take_steer();
         let goes_on = self.pursue(&result, &cancel).await;
@@ -54,9 +73,13 @@ impl Session {
             self.inbox.ask_next(text);
         }
         let wanted = self.want_review(&result);
+        let answer = external_memory::answer_of(&result);
         self.sink.tell(Event::TurnFinished {
             result: Box::new(result),
         });
+        if let Some(answer) = answer {
+            self.remember_turn(&prompt, answer);
+        }
         self.review(&wanted);
     }
 
@@ -102,7 +125,12 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<TurnResult, talaria_store::StoreError> {
         self.catch_up()?;
-        let prepared = self.prepare(content).await?;
+        self.ask_about_hooks(cancel).await;
+        let mut prepared = self.prepare(content).await?;
+        self.recall(&mut prepared.prompt, cancel).await;
+        if let Err(why) = self.heard(&mut prepared.prompt, cancel).await {
+            return Ok(self.refused(&why));
+        }
         self.sink.enter(self.id.clone(), turn.clone());
         if let Some(text) = self.does_not_fit(&prepared.setup) {
             let mut result = self.failed_result(TurnError {
@@ -130,6 +158,18 @@ impl Session {
         drive.record(begin);
         let ending = drive.run(step).await?;
         self.finish(&ending)
+    }
+
+    /// The result of a turn that a hook has refused.
+    fn refused(&mut self, why: &str) -> TurnResult {
+        let mut result = self.failed_result(TurnError {
+            kind: ErrorKind::Refused,
+            message: format!("a hook refused this prompt: {why}"),
+            status: None,
+            hint: None,
+        });
+        result.exit_reason = ExitReason::Refused;
+        result
     }
 
     /// Why no request of this session could fit the model's window: prompt and tools
@@ -168,6 +208,20 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// One result of a turn and of what it was sent back to do.
+fn joined(before: TurnResult, mut after: TurnResult) -> TurnResult {
+    after.api_calls += before.api_calls;
+    after.compressions += before.compressions;
+    after.usage += before.usage;
+    after.estimated_cost_usd = match (before.estimated_cost_usd, after.estimated_cost_usd) {
+        (Some(one), Some(two)) => Some(one + two),
+        (one, two) => one.or(two),
+    };
+    after.warnings.splice(0..0, before.warnings);
+    after.recoveries.splice(0..0, before.recoveries);
+    after
 }
 
 fn no_lease(reason: NoLease) -> TurnError {

@@ -2,7 +2,7 @@
 
 use talaria_providers::pricing;
 use talaria_store::{StoreError, UsageRow};
-use talaria_types::{Event, ModelIdentity, Task, Usage};
+use talaria_types::{Event, ModelIdentity, SessionId, Task, Usage};
 
 use crate::clock;
 use crate::models::Model;
@@ -46,6 +46,11 @@ impl Bill {
         (self.calls > 0 && self.unpriced == 0).then_some(self.usd)
     }
 
+    /// What is known of the price.
+    pub(crate) fn known_usd(&self) -> f64 {
+        self.usd
+    }
+
     /// How sure the price is.
     pub(crate) fn status(&self) -> &'static str {
         match (self.calls, self.unpriced) {
@@ -63,8 +68,27 @@ impl Session {
     /// # Errors
     /// When they cannot be written.
     pub(crate) fn account_side(&mut self, task: Task, bill: &Bill, model: &Model) -> Result<(), StoreError> {
+        let identity = model.provider.identity().clone();
+        self.account_task(task, bill, &identity)
+    }
+
+    /// Charges the turn for what its subagents have used.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn account_delegated(&mut self) -> Result<(), StoreError> {
+        for (identity, bill) in self.desk.take_charges() {
+            self.account_task(Task::Delegate, &bill, &identity)?;
+        }
+        Ok(())
+    }
+
+    fn account_task(&mut self, task: Task, bill: &Bill, identity: &ModelIdentity) -> Result<(), StoreError> {
         if bill.calls == 0 {
             return Ok(());
+        }
+        if let Some(nest) = &self.shared.nest {
+            nest.charge_written(self.id.as_str(), identity, bill, task == Task::Delegate);
         }
         self.spent.join(bill);
         *self.side_usage.entry(task.as_str().to_owned()).or_default() += bill.usage;
@@ -72,7 +96,6 @@ impl Session {
             task,
             usage: bill.usage,
         });
-        let identity = model.provider.identity();
         let row = UsageRow {
             task: task.as_str().to_owned(),
             model: identity.model.clone(),
@@ -101,31 +124,41 @@ impl Session {
         let Some(worst) = pricing::worst_case(&model.catalogue, identity, prompt_tokens, output) else {
             return Some(unpriced(identity));
         };
-        let spans: [(&str, &dyn Fn() -> f64); 3] = [
-            ("this turn", &|| self.spent.usd),
-            ("this session", &|| self.session_cost()),
-            ("this day", &|| self.day_cost()),
-        ];
-        spans.iter().zip(limits).find_map(|((what, spent), limit)| {
-            let (limit, spent) = (limit?, spent());
-            (spent + worst > limit).then(|| told(what, spent, worst, limit))
+        let refuse = |turn: f64, session: &SessionId, unwritten: f64| {
+            let spans: [(&str, &dyn Fn() -> f64); 3] = [
+                ("this turn", &|| turn),
+                ("this session", &|| self.session_cost(session) + unwritten),
+                ("this day", &|| self.day_cost() + unwritten),
+            ];
+            spans.iter().zip(limits).find_map(|((what, spent), limit)| {
+                let (limit, spent) = (limit?, spent());
+                (spent + worst > limit).then(|| told(what, spent, worst, limit))
+            })
+        };
+        let Some(nest) = &self.shared.nest else {
+            return refuse(self.spent.usd, &self.id, self.not_yet_written());
+        };
+        // A subagent spends what its parent has left.
+        let purse = &nest.purse;
+        purse.reserve(self.id.as_str(), worst, |standing| {
+            refuse(standing.turn, &purse.session, standing.unwritten)
         })
     }
 
     /// What the lineage has cost, as far as it is known.
-    fn session_cost(&self) -> f64 {
-        let stored = self
-            .store()
-            .totals(&self.id)
-            .ok()
-            .and_then(|totals| totals.cost_usd);
-        stored.unwrap_or_default() + self.not_yet_written()
+    fn session_cost(&self, session: &SessionId) -> f64 {
+        let totals = self.store().totals(session).ok();
+        totals.and_then(|totals| totals.cost_usd).unwrap_or_default()
     }
 
     /// What all sessions have cost today, as far as it is known.
     fn day_cost(&self) -> f64 {
-        let stored = self.store().day_cost(clock::now()).unwrap_or_default();
-        stored + self.not_yet_written()
+        self.store().day_cost(clock::now()).unwrap_or_default()
+    }
+
+    /// Tells the desk what the turn has cost so far: its subagents spend what is left.
+    pub(crate) fn tell_desk(&self) {
+        self.desk.has_spent(self.spent.usd, self.not_yet_written());
     }
 
     fn not_yet_written(&self) -> f64 {

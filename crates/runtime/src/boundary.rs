@@ -65,7 +65,12 @@ impl Session {
     ///
     /// # Errors
     /// When that cannot be written.
-    pub(crate) fn leave(&self, boundary: Boundary) -> Result<(), StoreError> {
+    pub(crate) async fn leave(&self, boundary: Boundary) -> Result<(), StoreError> {
+        self.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
+            payload.with("reason", boundary.reason())
+        });
+        self.memory_ends().await;
+        self.engine_ends();
         match boundary.end_reason().filter(|_| self.stored) {
             Some(reason) => self.store().end_session(&self.id, reason, clock::now()),
             None => Ok(()),
@@ -74,6 +79,14 @@ impl Session {
 
     /// The conversation goes on under the session's present id.
     pub(crate) fn arrived(&self, from: &SessionId, boundary: Boundary) {
+        self.memory_switches(from, boundary);
+        if matches!(boundary, Boundary::New | Boundary::Reset(_)) {
+            self.tell_hooks(talaria_plugins::Event::OnSessionReset, |payload| {
+                payload
+                    .with("old_session_id", from.as_str())
+                    .with("reason", boundary.reason())
+            });
+        }
         self.sink.tell(Event::SessionRotated {
             from: from.clone(),
             to: self.id.clone(),

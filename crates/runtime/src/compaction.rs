@@ -101,7 +101,7 @@ impl Session {
         cancel: &CancellationToken,
         began: Instant,
     ) -> Result<(Compacted, CompactionReport), StoreError> {
-        let mut planned = match self.plan(order).await? {
+        let mut planned = match self.plan(order, None).await? {
             Ok(planned) => planned,
             Err((why, tokens)) => return Ok(self.nothing(order, tokens, why)),
         };
@@ -111,7 +111,31 @@ impl Session {
             session_before: self.id.clone(),
             tokens_before: tokens,
         });
+        self.tell_hooks(talaria_plugins::Event::PreCompress, |payload| {
+            payload
+                .with("trigger", if order.is_forced() { "manual" } else { "auto" })
+                .with("tokens", tokens)
+                .with("focus", order.focus.as_deref())
+        });
         self.sink.status("⟳ compacting context…");
+        self.take_advice(order, &mut planned, cancel).await?;
+        let elsewhere = self
+            .compressed_elsewhere(&planned.history, tokens, order, cancel)
+            .await;
+        if let Some(compressed) = elsewhere {
+            let model = self
+                .engine
+                .as_ref()
+                .map(|engine| format!("plugin {}", engine.name()));
+            let facts = self.facts(
+                order,
+                &planned,
+                &compressed,
+                (Bill::default(), model, began.elapsed()),
+            );
+            self.memory_ends().await;
+            return self.apply(order, &planned, &compressed, &facts);
+        }
         let (mut summariser, written) = self.summary(order, &mut planned, cancel).await;
         let bill = summariser.bill;
         let author = summariser.author.take();
@@ -129,11 +153,17 @@ impl Session {
         };
         let model = author.map(|model| model.provider.identity().model.clone());
         let facts = self.facts(order, &planned, &compressed, (bill, model, began.elapsed()));
+        // Under the old id, and before its row ends.
+        self.memory_ends().await;
         self.apply(order, &planned, &compressed, &facts)
     }
 
     /// ② What would be hidden.
-    async fn plan(&mut self, order: &Order) -> Result<Result<Planned, (String, u64)>, StoreError> {
+    async fn plan(
+        &mut self,
+        order: &Order,
+        memory: Option<String>,
+    ) -> Result<Result<Planned, (String, u64)>, StoreError> {
         let (setup, _) = self.models.setup().await;
         let sizes = self.gauge.meter.bounded(setup.plan);
         let history = self.store().live(&self.id)?;
@@ -158,7 +188,7 @@ impl Session {
         };
         let guidance = Guidance {
             focus: order.focus.clone(),
-            memory: None,
+            memory,
             todo: self.executor.session().todo_snapshot(),
             known: self.known_anchors()?,
             today: Some(clock::date_in_words(clock::now(), &self.shared.zone)),
@@ -175,6 +205,23 @@ impl Session {
                 Ok(Err((nothing.to_string(), tokens_before)))
             }
         }
+    }
+
+    /// ① The memory provider is told what will be hidden; what it says may enter the summary.
+    async fn take_advice(
+        &mut self,
+        order: &Order,
+        planned: &mut Planned,
+        cancel: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let Some(text) = self.memory_before_compression(planned, cancel).await else {
+            return Ok(());
+        };
+        // The same plan, with a word more to the summariser.
+        if let Ok(again) = self.plan(order, Some(text)).await? {
+            *planned = again;
+        }
+        Ok(())
     }
 
     async fn summariser_window(&self, own: u64) -> u64 {
@@ -388,9 +435,17 @@ impl Session {
             cost_usd: facts.cost_usd,
         };
         if *before != self.id {
+            self.engine_begins(Some((before, "compression")));
             self.arrived(before, Boundary::Compressed);
             self.sink.move_to(self.id.clone());
         }
+        self.tell_hooks(talaria_plugins::Event::PostCompress, |payload| {
+            payload
+                .with("trigger", if order.is_forced() { "manual" } else { "auto" })
+                .with("old_session_id", before.as_str())
+                .with("tokens_before", facts.tokens_before)
+                .with("tokens_after", facts.tokens_after)
+        });
         self.sink
             .tell(Event::CompactionFinished(Box::new(report.clone())));
         let times = self.store().compactions(&self.id)?.len();
@@ -438,12 +493,15 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub(crate) async fn preview(&mut self, order: &Order) -> Result<CompactionReport, StoreError> {
-        match self.plan(order).await? {
+        match self.plan(order, None).await? {
             Ok(planned) => {
                 let hidden = planned.plan.hidden().len() as u64;
                 let (_, mut report) = self.nothing(order, planned.tokens_before, String::new());
                 report.reason = None;
                 report.messages_hidden = hidden;
+                let rows = planned.plan.tokens_before();
+                let around = planned.tokens_before.saturating_sub(rows);
+                report.tokens_after = (around + planned.plan.expected_after()).min(planned.tokens_before);
                 Ok(report)
             }
             Err((why, tokens)) => Ok(self.nothing(order, tokens, why).1),

@@ -19,6 +19,7 @@ use tokio::sync::{OnceCell, mpsc};
 use crate::bill::Bill;
 use crate::boundary::Boundary;
 use crate::curated::Curated;
+use crate::delegate::{Desk, Nest};
 use crate::events::Sink;
 use crate::extensions::Extensions;
 use crate::gauge::Gauge;
@@ -30,7 +31,7 @@ use crate::review::Reviews;
 use crate::session::Session;
 use crate::side_calls::SideCosts;
 use crate::skill_turns;
-use crate::{SessionHandle, actor, approval_judge, clock, housekeeping, setup};
+use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, setup};
 
 /// How an engine is run by its face.
 #[derive(Clone, Debug)]
@@ -54,7 +55,8 @@ pub struct Engine {
     shared: Arc<Shared>,
 }
 
-/// The engine's insides, held by every session.
+/// The engine's insides, held by every session; a copy of them with other settings makes a subagent's.
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) loaded: Loaded,
     pub(crate) options: EngineOptions,
@@ -66,11 +68,16 @@ pub(crate) struct Shared {
     pub(crate) curated: Option<Arc<Curated>>,
     /// The skills.
     pub(crate) library: Arc<Library>,
-    extensions: OnceCell<Extensions>,
+    /// What others bring, once it was asked for.
+    pub(crate) extensions: Arc<OnceCell<Extensions>>,
     /// Reviews of this process are left to the next start.
-    pub(crate) reviews_later: AtomicBool,
+    pub(crate) reviews_later: Arc<AtomicBool>,
+    /// The model of subagents, where the configuration names one.
+    pub(crate) delegation: Option<Arc<Model>>,
+    /// What makes the sessions of these rooms subagents; nothing for a person's.
+    pub(crate) nest: Option<Arc<Nest>>,
     /// What the person should know from the start.
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
     auxiliary: BTreeMap<Task, Arc<Model>>,
     /// What tools have asked of models and no session has counted yet.
@@ -81,6 +88,11 @@ impl Shared {
     /// What others bring; asked for once.
     pub(crate) async fn extensions(&self) -> &Extensions {
         self.extensions.get_or_init(|| Extensions::start(self)).await
+    }
+
+    /// What others bring, once it was asked for.
+    pub(crate) fn known_extensions(&self) -> Option<&Extensions> {
+        self.extensions.get()
     }
 
     /// The model of a side task, when it is not the session's own.
@@ -148,6 +160,7 @@ impl Engine {
         let (chain, left_out) = setup::chain(&loaded, &base)?;
         warnings.extend(left_out);
         let auxiliary = setup::auxiliary(&loaded, &base, &mut warnings);
+        let delegation = setup::delegation(&loaded, &base, &mut warnings);
         talaria_redact::learn(setup::secrets(&loaded));
         private_file(&loaded.home.database());
         let store: Arc<dyn SessionStore> =
@@ -168,17 +181,22 @@ impl Engine {
             options,
             curated,
             library,
-            reviews_later: AtomicBool::new(false),
+            reviews_later: Arc::default(),
             store,
-            extensions: OnceCell::new(),
+            extensions: Arc::default(),
+            delegation,
+            nest: None,
             chain,
             warnings,
             auxiliary,
             side_costs: SideCosts::default(),
         };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        Ok(Self::over(Arc::new(shared)))
+    }
+
+    /// An engine over these rooms.
+    pub(crate) fn over(shared: Arc<Shared>) -> Self {
+        Self { shared }
     }
 
     /// Leaves the reviews of this process's turns to the next start: nobody waits for them here.
@@ -213,12 +231,15 @@ impl Engine {
         if let Some((old, reason)) = left {
             let boundary = Boundary::Reset(reason);
             let ended = boundary.end_reason().unwrap_or_default();
+            session.open_memory();
+            session.other_session_ends(&old);
             self.shared.store.end_session(&old, ended, clock::now())?;
             session.arrived(&old, boundary);
             session.sink.status(format!(
                 "{old} has ended (session_reset: {ended}); this is a new session, -r {old} goes on with the old one"
             ));
         }
+        session.open_memory();
         let store = self.shared.store.warnings();
         for warning in self
             .shared
@@ -238,9 +259,14 @@ impl Engine {
             events,
             session.id.clone(),
             inbox.clone(),
-            session.reviews.watch(),
+            (
+                session.reviews.watch(),
+                session.hooks.clone(),
+                session.external.is_some(),
+            ),
         );
         inbox.work_into(work.clone());
+        inbox.set_aside(commands::aside(&session));
         tokio::spawn(inbox.sort(received, work));
         self.curate();
         tokio::spawn(actor::run(session, queue));
@@ -307,15 +333,23 @@ impl Engine {
             config.compression.min_tokens,
         );
         let window = models.current().provider.context_window().await.tokens;
-        let registry = shared.extensions().await.registry.clone();
-        let selection = registry
+        let desk = Desk::new(shared.clone(), sink.clone(), inbox.clone());
+        let extensions = shared.extensions().await;
+        let (registry, hooks) = (extensions.registry.clone(), extensions.hooks.clone());
+        let engine = extensions.engine.clone();
+        let mut selection = registry
             .select(&config.toolsets, &config.agent.disabled_toolsets, window)
             .map_err(|error| EngineError::Usage(error.to_string()))?;
+        if let Some(nest) = &shared.nest {
+            selection.names.retain(|name| nest.allows(name));
+        }
+        desk.has_tools(&selection.names);
         let tools = registry.specs(&selection);
         let nudges = setup::nudges(config, &tools);
         let model = models.current().provider.identity().model.clone();
         let settings = setup::tool_settings(&shared, id.as_str(), window);
         let tool_session = ToolSession::new(settings);
+        tool_session.furnish(desk.clone());
         tool_session.hide_secrets(setup::secrets(&shared.loaded));
         let judged = approval_judge::Judged::default();
         tool_session.grants().set_judge(approval_judge::judge(
@@ -353,6 +387,11 @@ impl Engine {
             inbox,
             nudges,
             reviews: Reviews::new(),
+            desk,
+            external: None,
+            hooks,
+            engine,
+            told_start: None,
             title: None,
             shared,
         })

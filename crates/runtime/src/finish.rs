@@ -20,6 +20,7 @@ impl Session {
         self.write_usage()?;
         self.count_judged()?;
         self.count_side_calls()?;
+        self.account_delegated()?;
         self.keep_meter()?;
         self.keep_repairs()?;
         self.keep_consent();
@@ -64,7 +65,16 @@ impl Session {
             .shared
             .auxiliary(Task::Approval)
             .unwrap_or_else(|| self.models.current().clone());
-        self.account_side(Task::Approval, &bill, &model)
+        self.account_side(Task::Approval, &bill, &model)?;
+        let shared = self.shared.clone();
+        match shared.known_extensions() {
+            Some(extensions) => {
+                let own = shared.auxiliary(Task::Mcp);
+                let model = own.unwrap_or_else(|| self.models.current().clone());
+                self.account_side(Task::Mcp, &extensions.sampled(), &model)
+            }
+            None => Ok(()),
+        }
     }
 
     /// The turn's tokens, on the session's row.
@@ -83,6 +93,9 @@ impl Session {
                 cost_usd: bill.usd(),
             };
             self.store().add_usage(&self.id, &row, clock::now())?;
+            if let Some(nest) = &self.shared.nest {
+                nest.purse.wrote(bill.known_usd());
+            }
         }
         Ok(())
     }

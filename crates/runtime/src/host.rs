@@ -8,13 +8,14 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use talaria_store::{CallJournal, CallState, SessionStore, StoreError};
-use talaria_tools::{Host, JournalError};
+use talaria_tools::{After, Before, Done, Host, JournalError};
 use talaria_types::{
     ApprovalAnswer, ApprovalRequest, Effect, Event, Message, MessageId, Question, SessionId, ToolCall,
     ToolResult, TurnId,
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::audience::Audience;
 use crate::clock;
 use crate::events::Sink;
 use crate::inbox::Inbox;
@@ -70,6 +71,7 @@ pub(crate) struct HostParts<'a> {
     pub(crate) interactive: bool,
     pub(crate) approval_timeout: Duration,
     pub(crate) question_timeout: Duration,
+    pub(crate) audience: Audience,
 }
 
 impl<'a> TurnHost<'a> {
@@ -208,6 +210,31 @@ impl<'a> TurnHost<'a> {
             .map_err(|error| JournalError(error.to_string()))
     }
 
+    fn tell_of_approval(&self, request: &ApprovalRequest, answer: Option<ApprovalAnswer>) {
+        use talaria_plugins::Event::{PostApprovalResponse, PreApprovalRequest};
+        let event = if answer.is_some() {
+            PostApprovalResponse
+        } else {
+            PreApprovalRequest
+        };
+        let audience = &self.parts.audience;
+        if !audience.hears(event) {
+            return;
+        }
+        let args = serde_json::json!({"command": request.command});
+        let payload = audience
+            .payload(event)
+            .of_tool(&request.tool, &args, &request.id)
+            .with("command", request.command.as_str())
+            .with("description", request.reason.as_str())
+            .with("notification_type", "permission_prompt")
+            .with("surface", "cli");
+        audience.tell(match answer {
+            Some(answer) => payload.with("choice", serde_json::json!(answer)),
+            None => payload,
+        });
+    }
+
     fn rows(&self) -> MutexGuard<'_, Rows> {
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -275,12 +302,15 @@ impl Host for TurnHost<'_> {
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         Box::pin(async move {
             let id = request.id.clone();
+            self.tell_of_approval(&request, None);
+            let asked = request.clone();
             let answer = self.parts.inbox.expect_approval(&id);
             self.parts.sink.tell(Event::ApprovalRequested(request));
             let answer = self
                 .wait(answer, self.parts.approval_timeout)
                 .await
                 .unwrap_or(ApprovalAnswer::Deny);
+            self.tell_of_approval(&asked, Some(answer));
             self.parts.sink.tell(Event::ApprovalAnswered { id, answer });
             answer
         })
@@ -306,6 +336,22 @@ impl Host for TurnHost<'_> {
 
     fn status(&self, text: &str) {
         self.parts.sink.status(text);
+    }
+
+    fn consults(&self) -> bool {
+        !self.parts.audience.is_empty()
+    }
+
+    fn before<'a>(&'a self, call: &'a ToolCall, tool: &'a str, args: &'a Value) -> BoxFuture<'a, Before> {
+        Box::pin(self.parts.audience.before(call, tool, args))
+    }
+
+    fn after<'a>(&'a self, done: Done<'a>) -> BoxFuture<'a, After> {
+        Box::pin(self.parts.audience.after(done))
+    }
+
+    fn printed<'a>(&'a self, command: &'a str, output: &'a str, code: i32) -> BoxFuture<'a, Option<String>> {
+        Box::pin(self.parts.audience.printed(command, output, code))
     }
 }
 

@@ -7,6 +7,12 @@ use talaria_types::{ApprovalAnswer, Op};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+/// What `/background` is given by the session itself, to take in what has come.
+pub(crate) const COLLECT: &str = "collect";
+
+/// Does a command that needs no turn's end; whether it was one.
+pub(crate) type Aside = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+
 /// What reaches a session while a turn runs: guidance, answers, the wish to stop.
 #[derive(Default)]
 pub(crate) struct Inbox {
@@ -21,6 +27,7 @@ struct Inner {
     turns: u32,
     steer: Vec<String>,
     work: Option<mpsc::UnboundedSender<Op>>,
+    aside: Option<Aside>,
     approvals: HashMap<String, oneshot::Sender<ApprovalAnswer>>,
     replies: HashMap<String, oneshot::Sender<Option<String>>>,
 }
@@ -46,6 +53,28 @@ impl Inbox {
     /// Where prompts of the session itself go.
     pub(crate) fn work_into(&self, work: mpsc::UnboundedSender<Op>) {
         self.lock().work = Some(work);
+    }
+
+    /// Stops the turn that runs.
+    pub(crate) fn interrupt(&self) {
+        self.lock().turn.cancel();
+    }
+
+    /// Work that went on beside the conversation has brought something: the session takes it in as soon as it is free.
+    pub(crate) fn wake(&self) {
+        let work = self.lock().work.clone();
+        if let Some(work) = work {
+            self.expect_turn();
+            let _ = work.send(Op::Command {
+                name: "background".to_owned(),
+                args: COLLECT.to_owned(),
+            });
+        }
+    }
+
+    /// Commands of this kind are done at once, even while a turn runs.
+    pub(crate) fn set_aside(&self, aside: Aside) {
+        self.lock().aside = Some(aside);
     }
 
     /// Makes a prompt of what the person said.
@@ -114,8 +143,13 @@ impl Inbox {
                     self.expect_turn();
                     let _ = work.send(op);
                 }
-                Op::Command { .. } => {
-                    let _ = work.send(op);
+                Op::Command { ref name, ref args } => {
+                    // Without a turn it is one of the session's commands like any other.
+                    let busy = self.goes_on();
+                    let aside = self.lock().aside.clone().filter(|_| busy);
+                    if !aside.is_some_and(|aside| aside(name, args)) {
+                        let _ = work.send(op);
+                    }
                 }
             }
         }

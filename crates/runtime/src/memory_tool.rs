@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use talaria_memory::providers::{External, MemoryWrite};
 use talaria_memory::{Applied, Author, MemoryError, Operation, Origin, Target, Written};
 use talaria_store::SessionStore;
 use talaria_tools::{Tool, ToolContext, ToolError, ToolOutput};
@@ -24,6 +25,8 @@ pub(crate) struct MemoryTool {
     pub(crate) curated: Arc<Curated>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) origin: Origin,
+    /// Hears of what was written.
+    pub(crate) external: Option<Arc<External>>,
 }
 
 /// What is to be kept.
@@ -93,13 +96,16 @@ impl Tool for MemoryTool {
             let memory = self.curated.memory.clone();
             let work = tokio::task::spawn_blocking(move || {
                 let written = memory.apply(wish.target, &wish.operations, &author);
-                (wish.target, written)
+                (wish, written)
             });
-            let (target, written) = work.await.map_err(|error| ToolError::Failed(error.to_string()))?;
+            let (wish, written) = work.await.map_err(|error| ToolError::Failed(error.to_string()))?;
             Ok(match written {
                 Ok(written) => {
                     self.curated.succeeded(&session);
-                    ToolOutput::json(&told(target, &written), brief)
+                    if let Some(external) = &self.external {
+                        tell_written(external, &wish, &written, (session.as_ref(), &cx.call.id));
+                    }
+                    ToolOutput::json(&told(wish.target, &written), brief)
                 }
                 Err(error) => self.refused(&session, &error),
             })
@@ -226,6 +232,28 @@ impl MemoryTool {
                 Nothing more is saved in this turn; go on with the task and tell the user that the memory is full or unclear."});
         }
         ToolOutput::json(&told, format!("[memory] refused: {error}")).failed()
+    }
+}
+
+/// Tells the provider of each operation that changed something.
+fn tell_written(external: &External, wish: &Wish, written: &Written, (session, call): (&str, &str)) {
+    for (operation, applied) in wish.operations.iter().zip(&written.applied) {
+        if *applied == Applied::Duplicate {
+            continue;
+        }
+        let mut metadata = json!({
+            "write_origin": "assistant_tool", "execution_context": "foreground", "session_id": session,
+            "tool_name": "memory", "tool_call_id": call,
+        });
+        if let Operation::Replace { old_text, .. } | Operation::Remove { old_text } = operation {
+            metadata["old_text"] = json!(old_text);
+        }
+        external.memory_written(MemoryWrite {
+            action: operation.action().to_owned(),
+            target: wish.target.as_str().to_owned(),
+            content: operation.content().unwrap_or_default().to_owned(),
+            metadata,
+        });
     }
 }
 

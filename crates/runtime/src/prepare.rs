@@ -10,6 +10,7 @@ use talaria_types::{Content, Effect, Message, Role};
 
 use crate::boundary::Boundary;
 use crate::clock;
+use crate::delegate;
 use crate::project;
 use crate::session::Session;
 
@@ -35,6 +36,7 @@ impl Session {
         self.ensure_prompt(window.tokens)?;
         self.ensure_row()?;
         self.tell_of_processes()?;
+        self.take_back()?;
         let setup = Setup {
             system: self.system.clone().unwrap_or_default(),
             note: self.note(),
@@ -88,6 +90,7 @@ impl Session {
     /// Builds the prompt from what its files say now. Bytes that come out the
     /// same stay the same.
     pub(crate) fn rebuild_prompt(&mut self, window: u64) {
+        self.renew_tools(window);
         let identity = self.models.current().provider.identity().clone();
         let built = prompt::build(&project::prompt_parts(self, &identity, window));
         for warning in built.warnings {
@@ -131,7 +134,7 @@ impl Session {
         NewSession {
             id: self.id.clone(),
             source: self.shared.options.source.clone(),
-            parent,
+            parent: parent.or_else(|| self.shared.nest.as_ref().map(|nest| nest.parent.clone())),
             model: identity.model,
             model_config: self.model_config(),
             system_prompt: self.system.as_deref().unwrap_or_default().to_owned(),
@@ -143,10 +146,14 @@ impl Session {
     }
 
     fn model_config(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut config = serde_json::json!({
             "max_iterations": self.config().agent.max_turns,
             "max_tokens": self.config().model.max_tokens,
-        })
+        });
+        if let (Some(nest), Some(config)) = (&self.shared.nest, config.as_object_mut()) {
+            config.extend(nest.marks());
+        }
+        config
     }
 
     /// A call whose end was not seen gets an honest result: never silence, never
@@ -161,7 +168,11 @@ impl Session {
             .iter()
             .map(|(id, name)| {
                 let entry = journal.iter().find(|entry| entry.call_id == *id);
-                Arc::new(honest_result(id, name, entry, &self.shared.zone))
+                let of_subagents = || delegate::lost_result(self.store(), &self.id, id);
+                match (name == "delegate_task").then(of_subagents).flatten() {
+                    Some(text) => Arc::new(Message::tool(id, name, text)),
+                    None => Arc::new(honest_result(id, name, entry, &self.shared.zone)),
+                }
             })
             .collect();
         let ids = self.store().append(&self.id, &rows, clock::now())?;

@@ -31,7 +31,10 @@ pub(crate) fn prompt_parts(session: &Session, identity: &ModelIdentity, window: 
             project_files(&options.cwd)
         },
         project_file_max_chars: project_file_max_chars(session, window),
-        memory_blocks: memory_blocks(session),
+        memory_blocks: memory_blocks(session)
+            .into_iter()
+            .chain(provider_block(session))
+            .collect(),
         root_session_id: session.root.to_string(),
         started_on: clock::date_in_words(session.started_at, &session.shared.zone),
         model: identity.model.clone(),
@@ -75,6 +78,11 @@ fn memory_blocks(session: &Session) -> Vec<String> {
     let (blocks, warnings) = curated.blocks();
     warnings.into_iter().for_each(|text| session.sink.warn(text));
     blocks
+}
+
+/// What the memory provider says about itself.
+fn provider_block(session: &Session) -> Option<String> {
+    session.external.as_ref().and_then(|external| external.block())
 }
 
 fn environment(cwd: &Path) -> Environment {

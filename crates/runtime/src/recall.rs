@@ -54,6 +54,23 @@ impl Tool for Recall {
 }
 
 impl Recall {
+    /// The same for a session that is named.
+    pub(crate) fn of(
+        &self,
+        ids: Vec<i64>,
+        query: Option<String>,
+        limit: Option<u64>,
+        session: &str,
+    ) -> Result<ToolOutput, ToolError> {
+        let args = RecallArgs {
+            ids,
+            query,
+            limit,
+            offset: None,
+        };
+        self.answer(&args, session)
+    }
+
     fn answer(&self, args: &RecallArgs, session: &str) -> Result<ToolOutput, ToolError> {
         let session = SessionId::new(session);
         let limit = args.limit.unwrap_or(10).clamp(1, 50) as usize;

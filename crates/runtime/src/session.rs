@@ -13,6 +13,7 @@ use talaria_types::{
 };
 
 use crate::bill::Bill;
+use crate::delegate::Desk;
 use crate::engine::Shared;
 use crate::events::Sink;
 use crate::gauge::Gauge;
@@ -69,6 +70,16 @@ pub(crate) struct Session {
     pub(crate) nudges: Nudges,
     /// What looks back at turns.
     pub(crate) reviews: Reviews,
+    /// Its subagents.
+    pub(crate) desk: Arc<Desk>,
+    /// The memory provider, once this session was introduced to it.
+    pub(crate) external: Option<talaria_memory::providers::Introduced>,
+    /// Who is told what happens.
+    pub(crate) hooks: Arc<talaria_plugins::Hooks>,
+    /// The session whose beginning they were told last.
+    pub(crate) told_start: Option<SessionId>,
+    /// The plugin that compresses conversations, when one was chosen.
+    pub(crate) engine: Option<Arc<talaria_plugins::Plugin>>,
     /// Title to give once there is a row.
     pub(crate) title: Option<String>,
 }
@@ -133,6 +144,9 @@ impl Session {
             }
         }
         self.spent.add(&model, usage);
+        if let Some(nest) = &self.shared.nest {
+            nest.charge(self.id.as_str(), &model, usage);
+        }
     }
 
     /// The live messages without their ids.

@@ -53,6 +53,7 @@ pub(crate) fn auxiliary(
         Task::BackgroundReview,
         Task::WebExtract,
         Task::Vision,
+        Task::Mcp,
     ] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {
             continue;
@@ -68,6 +69,40 @@ pub(crate) fn auxiliary(
         }
     }
     models
+}
+
+/// The model of subagents, when it is not the session's own.
+pub(crate) fn delegation(
+    loaded: &Loaded,
+    base: &ProviderRequest,
+    warnings: &mut Vec<String>,
+) -> Option<Arc<Model>> {
+    let config = &loaded.config.delegation;
+    let effort = config
+        .reasoning_effort
+        .as_deref()
+        .and_then(|effort| effort.parse().ok());
+    let own = AuxiliaryConfig {
+        provider: config.provider.clone().unwrap_or_default(),
+        model: config.model.clone().unwrap_or_default(),
+        base_url: config.base_url.clone(),
+        api_key: config.api_key.clone(),
+        ..AuxiliaryConfig::default()
+    };
+    if !is_elsewhere(&own) && effort.is_none() {
+        return None;
+    }
+    let mut request = side(loaded, base, &own);
+    request.effort = effort.or(request.effort);
+    request.api_mode = config.api_mode.or(request.api_mode);
+    let lookup = |name: &str| loaded.variable(name).map(str::to_owned);
+    match resolve(&request, &lookup) {
+        Ok(endpoint) => Some(model(endpoint)),
+        Err(error) => {
+            warnings.push(format!("delegation.model is not used: {error}"));
+            None
+        }
+    }
 }
 
 /// A side task has a model of its own.
@@ -298,7 +333,8 @@ pub fn secrets(loaded: &Loaded) -> Vec<String> {
                 .iter()
                 .filter_map(|entry| entry.api_key.as_ref()),
         )
-        .chain(config.auxiliary.values().filter_map(|side| side.api_key.as_ref()));
+        .chain(config.auxiliary.values().filter_map(|side| side.api_key.as_ref()))
+        .chain(&config.delegation.api_key);
     let is_key = |name: &str| {
         let named = |provider: &talaria_config::ProviderConfig| provider.key_env.as_deref() == Some(name);
         ["KEY", "TOKEN", "SECRET", "PASSWORD"]
@@ -338,6 +374,7 @@ pub fn secrets(loaded: &Loaded) -> Vec<String> {
         .chain(&in_pool)
         .map(|value| value.expose_secret().to_owned())
         .chain(in_addresses)
+        .chain(crate::mcp::secrets(loaded))
         .collect()
 }
 
@@ -364,6 +401,11 @@ pub(crate) fn tool_settings(shared: &Shared, session_id: &str, window: u64) -> T
         hard_stop: config.tool_loop_guardrails.hard_stop_enabled,
         loop_warnings: config.tool_loop_guardrails.warnings_enabled,
         window,
+        code: talaria_tools::CodeSettings {
+            strict: config.code_execution.mode == "strict",
+            timeout_s: config.code_execution.timeout,
+            max_calls: config.code_execution.max_tool_calls,
+        },
         secret_env: shared.loaded.secrets.keys().cloned().collect(),
     }
 }

@@ -26,6 +26,21 @@ fn text(library: &Library, name: &str, session: &str) -> Result<(Entry, String),
     Ok((view.entry, text))
 }
 
+/// What stands around a skill that was called.
+const INVOKED: &str = "[The user has invoked the skill ";
+/// What stands before the words that were said with it.
+const WITH_IT: &str = "\n\nThe user's instruction with it: ";
+
+/// The person's own words of a prompt: without a skill that came with them.
+pub(crate) fn own_words(prompt: &str) -> &str {
+    if !prompt.starts_with(INVOKED) {
+        return prompt;
+    }
+    prompt
+        .rfind(WITH_IT)
+        .map_or("", |at| &prompt[at + WITH_IT.len()..])
+}
+
 /// The message of `/skill-name instruction`; nothing when no skill is called so.
 pub(crate) fn invoked(library: &Library, command: &str, instruction: &str, session: &str) -> Option<String> {
     let entry = library.by_slug(command)?;
@@ -33,15 +48,10 @@ pub(crate) fn invoked(library: &Library, command: &str, instruction: &str, sessi
     if let Err(error) = library.count(&entry.name, Used::Used, clock::now()) {
         tracing::warn!(%error, "the use of a skill could not be counted");
     }
-    let mut message = format!(
-        "[The user has invoked the skill {:?}: follow its instructions.]\n\n{text}",
-        entry.name
-    );
+    let mut message = format!("{INVOKED}{:?}: follow its instructions.]\n\n{text}", entry.name);
     if !instruction.trim().is_empty() {
-        message.push_str(&format!(
-            "\n\nThe user's instruction with it: {}",
-            instruction.trim()
-        ));
+        message.push_str(WITH_IT);
+        message.push_str(instruction.trim());
     }
     Some(message)
 }

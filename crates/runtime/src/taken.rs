@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use talaria_tools::untrusted;
 use talaria_types::{Message, Role, ToolCall};
 
 /// A run of this many characters in common is a copy.
@@ -29,7 +30,10 @@ pub(crate) struct Taken {
 pub(crate) fn taken_from(messages: &[Arc<Message>], text: &str) -> Option<Taken> {
     let runs = runs(&plain(text));
     let said: Vec<String> = of_role(messages, Role::User)
-        .map(|message| plain(&message.content.text()))
+        .map(|message| message.content.text())
+        // What subagents bring stands in the person's place and is not the person's.
+        .filter(|text| !untrusted::is_framed(text))
+        .map(|text| plain(&text))
         .collect();
     let new: Vec<&String> = runs
         .iter()
@@ -43,6 +47,27 @@ pub(crate) fn taken_from(messages: &[Arc<Message>], text: &str) -> Option<Taken>
         .flat_map(|message| &message.tool_calls)
         .map(|call| (call.id.as_str(), call))
         .collect();
+    let brought = of_role(messages, Role::User).map(|message| message.content.text());
+    let brought = brought.filter(|text| untrusted::is_framed(text));
+    if brought
+        .map(|text| plain(&text))
+        .any(|text| new.iter().any(|run| text.contains(run.as_str())))
+    {
+        return Some(Taken {
+            tool: "delegate_task".to_owned(),
+            outside: true,
+        });
+    }
+    let recalled = of_role(messages, Role::User).filter_map(|message| message.sent_as.as_deref());
+    if recalled
+        .map(plain)
+        .any(|text| new.iter().any(|run| text.contains(run.as_str())))
+    {
+        return Some(Taken {
+            tool: "the memory provider or a plugin".to_owned(),
+            outside: true,
+        });
+    }
     let mut found = None;
     for message in of_role(messages, Role::Tool) {
         let name = message.tool_name.as_deref().unwrap_or("tool");
@@ -53,7 +78,8 @@ pub(crate) fn taken_from(messages: &[Arc<Message>], text: &str) -> Option<Taken>
         let call = message.tool_call_id.as_deref().and_then(|id| calls.get(id));
         let taken = Taken {
             tool: name.to_owned(),
-            outside: is_outside(name, call.map_or("", |call| &call.arguments)),
+            outside: is_outside(name, call.map_or("", |call| &call.arguments))
+                || given.contains("<untrusted source="),
         };
         if taken.outside {
             return Some(taken);
@@ -75,7 +101,8 @@ const OWN: &[&str] = &[
 
 /// Whether a tool's result may be a stranger's words.
 fn is_outside(tool: &str, arguments: &str) -> bool {
-    let foreign = ["web_", "mcp__", "browser_", "vision_"];
+    // What a subagent says may be what it has read.
+    let foreign = ["web_", "mcp__", "browser_", "vision_", "delegate_task"];
     let runs_commands = matches!(tool, "terminal" | "process" | "execute_code");
     let fetches = ["http://", "https://", "curl ", "wget ", "ftp://"];
     foreign.iter().any(|start| tool.starts_with(start))
@@ -150,6 +177,19 @@ mod tests {
         let mut messages = conversation("web_extract", "{}", PAGE);
         messages.push(Arc::new(Message::user(COPY)));
         assert_eq!(taken_from(&messages, COPY), None);
+    }
+
+    #[test]
+    fn what_was_recalled_or_framed_is_an_outside_text_whatever_tool_gave_it() {
+        let mut recalled = Message::user("hello");
+        recalled.sent_as = Some(format!("hello\n\n{PAGE}"));
+        assert!(taken_from(&[Arc::new(recalled)], COPY).unwrap().outside);
+        let framed = talaria_tools::untrusted::wrap("somewhere", PAGE);
+        assert!(
+            taken_from(&conversation("lore_find", "{}", &framed), COPY)
+                .unwrap()
+                .outside
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use talaria_config::Loaded;
 use talaria_memory::Origin;
+use talaria_memory::providers::External;
 use talaria_schedule::Book;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
@@ -13,6 +14,7 @@ use talaria_tools::{Registry, erase};
 use crate::clock;
 use crate::cron_tool::CronJob;
 use crate::curated::Curated;
+use crate::delegate::DelegateTask;
 use crate::memory_tool::MemoryTool;
 use crate::recall::Recall;
 use crate::session_search::SessionSearch;
@@ -25,9 +27,13 @@ pub(crate) struct Rooms {
     pub(crate) store: Arc<dyn SessionStore>,
     /// The curated memory, unless it is switched off.
     pub(crate) curated: Option<Arc<Curated>>,
+    /// The memory provider, which hears of writes.
+    pub(crate) external: Option<Arc<External>>,
     pub(crate) library: Arc<Library>,
     /// What the model writes as a skill waits for the person.
     pub(crate) skills_wait: bool,
+    /// Work may be handed to subagents.
+    pub(crate) delegates: bool,
 }
 
 /// Every tool, over these rooms.
@@ -41,8 +47,12 @@ pub(crate) fn registry(rooms: &Rooms) -> Registry {
             curated: curated.clone(),
             store: store(),
             origin: Origin::Foreground,
+            external: rooms.external.clone(),
         };
         registry.add("memory", erase(tool));
+    }
+    if rooms.delegates {
+        registry.add("delegation", erase(DelegateTask));
     }
     let bench = Bench::of_turns(rooms.library.clone(), rooms.skills_wait);
     registry.add("skills", erase(SkillsList(bench.clone())));
@@ -59,8 +69,10 @@ pub fn toolsets(loaded: &Loaded) -> Result<Vec<(String, Vec<String>)>> {
     let rooms = Rooms {
         store: Arc::new(SqliteStore::open_in_memory(&loaded.home.images())?),
         curated: Curated::new(loaded.home.root(), &loaded.config.memory).map(Arc::new),
+        external: None,
         library: Arc::new(Library::new(setup::roots_of_skills(loaded, None))),
         skills_wait: loaded.config.skills.write_approval,
+        delegates: loaded.config.delegation.max_spawn_depth > 0,
     };
     let mut registry = registry(&rooms);
     Web::for_listing(loaded).offer(&mut registry);

@@ -1,7 +1,8 @@
 //! The driver: does what the step says and answers it. It decides nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use talaria_plugins::{Event as Hooked, Payload};
 use talaria_recovery::{ErrorKind, Failure, Phase, Situation, Symptom};
 use talaria_store::StoreError;
 use talaria_turn::{CallModel, Compact, Ending, Notice, Refresh, RefreshKind, RunTools, Step, ToolRound};
@@ -12,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::compaction::Order;
+use crate::external_memory::Scrubbed;
 use crate::host::{HostParts, TurnHost};
 use crate::record::Record;
 use crate::session::Session;
@@ -149,12 +151,27 @@ impl<'a> Drive<'a> {
         }
         let model = self.session.models().current().clone();
         let sink = self.session.sink().clone();
-        let forward = move |delta| match delta {
-            Delta::Text(text) => sink.tell(Event::MessageDelta { text }),
+        // What somebody may put another text in the place of is not shown before they have.
+        let veiled = self.session.hooks.hear(Hooked::TransformLlmOutput);
+        let scrubbed = Scrubbed::new(sink.clone());
+        let forward = |delta| match delta {
+            Delta::Text(_) if veiled => {}
+            Delta::Text(text) => scrubbed.push(&text),
             Delta::Reasoning(text) => sink.tell(Event::ReasoningDelta { text }),
             Delta::ToolCallStarted { .. } => {}
         };
-        let reply = model.provider.complete(&request, &forward, &self.cancel).await;
+        self.tell_of_request(&call, &request);
+        let began = Instant::now();
+        let mut reply = model.provider.complete(&request, &forward, &self.cancel).await;
+        scrubbed.end(&mut reply);
+        self.tell_of_reply(&call, &reply, began.elapsed());
+        if let Some(text) = reply
+            .as_ref()
+            .ok()
+            .and_then(|reply| said_between(reply).filter(|_| veiled))
+        {
+            self.session.sink().tell(Event::MessageDelta { text });
+        }
         self.account(&reply);
         let situation = self.situation(&call);
         let reply = match reply {
@@ -169,6 +186,53 @@ impl<'a> Drive<'a> {
             failure: reply.as_ref().err().map(|failure| Box::new(failure.clone())),
         });
         call.answer(reply, &situation)
+    }
+
+    /// Tells that a request is about to be sent.
+    fn tell_of_request(&self, call: &CallModel, request: &ModelRequest) {
+        self.session.tell_hooks(Hooked::PreApiRequest, |payload| {
+            self.about_model(payload, call)
+                .with("request_messages", crate::hooked::history(&request.messages))
+                .with("message_count", request.messages.len())
+                .with("tool_count", request.tools.len())
+                .with("approx_input_tokens", self.session.gauge.sent())
+                .with("max_tokens", request.max_output_tokens)
+        });
+    }
+
+    /// Tells what came of it.
+    fn tell_of_reply(&self, call: &CallModel, reply: &Result<Completion, Failure>, took: Duration) {
+        let seconds = took.as_secs_f64();
+        match reply {
+            Ok(completion) => self.session.tell_hooks(Hooked::PostApiRequest, |payload| {
+                self.about_model(payload, call)
+                    .with("api_duration", seconds)
+                    .with("finish_reason", serde_json::json!(completion.finish))
+                    .with("usage", serde_json::json!(completion.usage))
+                    .with("assistant_content_chars", completion.text.chars().count())
+                    .with("assistant_tool_call_count", completion.tool_calls.len())
+            }),
+            Err(failure) => self.session.tell_hooks(Hooked::ApiRequestError, |payload| {
+                self.about_model(payload, call)
+                    .with("api_duration", seconds)
+                    .with("error", failure.message.as_str())
+                    .with("error_kind", format!("{:?}", failure.kind))
+                    .with("status", failure.status)
+            }),
+        }
+    }
+
+    fn about_model(&self, payload: Payload, call: &CallModel) -> Payload {
+        let identity = self.session.models().current().provider.identity();
+        payload
+            .with("task_id", self.turn.as_str())
+            .with("model", identity.model.as_str())
+            .with("provider", identity.provider.as_str())
+            .with(
+                "base_url",
+                talaria_redact::redact_url(&identity.base_url).as_ref(),
+            )
+            .with("api_call_count", call.state().tally().api_calls + 1)
     }
 
     /// Asks the person whether a call is made although it goes beyond a budget. A yes holds for the turn.
@@ -219,6 +283,12 @@ impl<'a> Drive<'a> {
         if let Some(text) = self.session.gauge.meter.pause_notice() {
             self.session.sink().warn(text);
         }
+        let trigger = if self.session.engine.is_some() {
+            let sizes = (self.session.gauge.sent(), setup.plan.trigger(), setup.plan.window);
+            self.session.engine_trigger(trigger, request, sizes).await
+        } else {
+            trigger
+        };
         trigger.filter(|_| self.session.may_compact())
     }
 
@@ -229,6 +299,7 @@ impl<'a> Drive<'a> {
             Err(failure) => failure.partial.as_ref().and_then(|partial| partial.usage),
         };
         self.session.account(usage);
+        self.session.engine_spent(usage);
         self.session.sink().tell(Event::Usage {
             task: Task::Main,
             usage: usage.unwrap_or_default(),
@@ -276,8 +347,10 @@ impl<'a> Drive<'a> {
             interactive: self.session.interactive(),
             approval_timeout: Duration::from_secs(config.approvals.timeout),
             question_timeout: Duration::from_secs(config.agent.clarify_timeout),
+            audience: self.session.audience(),
         };
         let host = TurnHost::new(parts, run.unsaved(), run.calls());
+        self.session.tell_desk();
         let batch = {
             let work = self.session.executor().run_all(run.calls(), &host, &self.cancel);
             tokio::pin!(work);
@@ -293,6 +366,7 @@ impl<'a> Drive<'a> {
         let (answer, rows) = host.into_rows(&batch.results)?;
         run.saved(&answer);
         self.session.count_side_calls()?;
+        self.session.account_delegated()?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),
             rows,
@@ -366,4 +440,9 @@ impl<'a> Drive<'a> {
             tracing::warn!(%error, "the turn's records could not be written");
         }
     }
+}
+
+/// What the model says beside its calls.
+fn said_between(reply: &Completion) -> Option<String> {
+    (!reply.tool_calls.is_empty() && !reply.text.is_empty()).then(|| reply.text.clone())
 }

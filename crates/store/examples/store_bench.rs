@@ -1,6 +1,7 @@
 //! Measures the store against raw SQLite in the same process and prints JSON, one object a line.
 //!
-//! `cargo run --release --example store_bench -p talaria-store [-- DIR]`. Each figure stands
+//! `cargo run --release --example store_bench -p talaria-store [-- DIR [MESSAGES]]`; with a number, only
+//! searching among so many is measured. Each figure stands
 //! beside the floor it is measured against, in rounds that alternate, so that a
 //! machine that drifts does not decide.
 
@@ -25,6 +26,11 @@ fn main() {
         .map_or_else(|| std::env::temp_dir().join("store_bench"), Into::into);
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
+    let asked = std::env::args().nth(2).and_then(|count| count.parse().ok());
+    if let Some(count) = asked {
+        search(&dir, &corpus(count));
+        return;
+    }
     let corpus = corpus(100_000);
     append(&dir, &corpus[..10_000]);
     load(&dir);
@@ -261,8 +267,7 @@ fn pair(name: &str, mut own: Vec<f64>, mut floor: Vec<f64>, extra: Value) {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
-    let mut result =
-        json!({ "ours": middle(&mut own), "floor": middle(&mut floor), "ratio": middle(&mut ratios) });
+    let mut result = json!({ "ours": middle(&mut own), "floor": middle(&mut floor), "ratio": middle(&mut ratios), "worst": own.last() });
     if let (Value::Object(result), Value::Object(extra)) = (&mut result, extra) {
         result.extend(extra);
     }
@@ -298,7 +303,7 @@ fn search(dir: &Path, corpus: &[Arc<Message>]) {
         ("search_mixed", "error 部署", words, "error"),
     ] {
         let (mut own, mut floor, mut total) = (Vec::new(), Vec::new(), 0);
-        for _ in 0..11 {
+        for _ in 0..21 {
             let start = Instant::now();
             let query = SearchQuery {
                 text: query.into(),

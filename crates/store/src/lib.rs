@@ -20,9 +20,9 @@ pub use error::StoreError;
 pub use images::{image_path, image_type, store_image};
 pub use process::{holder, lock_holder};
 pub use rows::{
-    CallJournal, CallState, Compacted, CompactionFacts, CompactionRow, Hit, Insights, LeaseOutcome,
-    ListFilter, Listed, ModelUsage, NewSession, Origin, RecordRow, Rotation, RotationIds, SearchQuery,
-    SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, Undone, UsageRow,
+    CallJournal, CallState, Compacted, CompactionFacts, CompactionRow, Delegation, Hit, Insights,
+    LeaseOutcome, ListFilter, Listed, ModelUsage, NewSession, Origin, RecordRow, Rotation, RotationIds,
+    SearchQuery, SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord, Undone, UsageRow,
 };
 pub use sqlite::{SqliteStore, care};
 pub use store::SessionStore;

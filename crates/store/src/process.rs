@@ -19,6 +19,12 @@ pub fn lock_holder() -> String {
     )
 }
 
+/// This process, as columns name it: id and start time.
+pub(crate) fn own() -> (u32, u64) {
+    let pid = std::process::id();
+    (pid, start_time(pid).unwrap_or_default())
+}
+
 fn nonce() -> String {
     let mut nonce = [0_u8; 4];
     // Without randomness two holders of one process would be taken for one, which is harmless.

@@ -427,3 +427,20 @@ pub struct Undone {
     /// The compression that is undone.
     pub compaction: CompactionRow,
 }
+
+/// Work that a session has handed to subagents and does not wait for: a row of `async_delegations`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delegation {
+    /// Its id.
+    pub id: String,
+    /// The session it was handed out in.
+    pub session: SessionId,
+    /// `running`, `completed`, `failed`, `interrupted` or `lost` (whoever ran it is dead).
+    pub state: String,
+    /// What was asked for.
+    pub task: Value,
+    /// What came of it, once it has ended.
+    pub result: Option<Value>,
+    /// When it was handed out.
+    pub dispatched_at: Timestamp,
+}

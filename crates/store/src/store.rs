@@ -6,9 +6,9 @@ use std::sync::Arc;
 use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, TurnId};
 
 use crate::{
-    CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
-    Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionTotals, StoreStats, TurnRecord,
-    Undone, UsageRow,
+    CallJournal, CompactionRow, Delegation, Insights, LeaseOutcome, ListFilter, Listed, NewSession,
+    RecordRow, Result, Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionTotals,
+    StoreStats, TurnRecord, Undone, UsageRow,
 };
 
 /// A store of sessions.
@@ -125,6 +125,26 @@ pub trait SessionStore: Send + Sync {
     fn acquire_lease(&self, session: &SessionId, holder: &str, now: Timestamp) -> Result<LeaseOutcome>;
     /// Gives the lease back.
     fn release_lease(&self, session: &SessionId, holder: &str) -> Result<()>;
+
+    // Subagents
+
+    /// The sessions of subagents that this session has started, oldest first.
+    fn delegates(&self, session: &SessionId) -> Result<Vec<SessionRow>>;
+    /// Writes work that goes on beside its session; this process runs it.
+    fn delegate(&self, delegation: &Delegation) -> Result<()>;
+    /// It has ended in this state, with this result; the first end stays.
+    fn end_delegation(&self, id: &str, state: &str, result: &serde_json::Value, at: Timestamp) -> Result<()>;
+    /// The work that sessions of this lineage have handed out and not had back, oldest first. What a dead process
+    /// ran is `lost` from now on.
+    fn open_delegations(&self, session: &SessionId, at: Timestamp) -> Result<Vec<Delegation>>;
+    /// Appends what came of it as a row, in one transaction with the mark that it was; nothing when it was before.
+    fn deliver(
+        &self,
+        delegation: &str,
+        session: &SessionId,
+        message: &Arc<Message>,
+        at: Timestamp,
+    ) -> Result<Option<MessageId>>;
 
     // Everything
 

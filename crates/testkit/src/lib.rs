@@ -9,6 +9,7 @@ mod filters;
 mod home;
 mod mock;
 mod mutate;
+mod secrets;
 
 pub use filters::SNAPSHOT_FILTERS;
 pub use home::{FIXED_NOW, TempHome};
@@ -17,3 +18,4 @@ pub use mock::{
     UsageSpec, serve, validate,
 };
 pub use mutate::Mutator;
+pub use secrets::{Planted, planted};

@@ -26,6 +26,7 @@ pub(crate) use self::budget::result_chars;
 use self::budget::Budget;
 use self::guard::Guard;
 use self::plan::{Plan, Planned, Ready};
+use crate::consult::{self, Before, Done};
 use crate::mask::Mode;
 use crate::{Host, Registry, Selection, ToolContext, ToolError, ToolOutput, ToolSession};
 
@@ -58,6 +59,14 @@ pub struct Batch {
     pub halt: Option<String>,
     /// Calls that could not be understood (unknown name, bad arguments); they ran nothing.
     pub invalid_calls: u32,
+}
+
+/// What was said to a call before it runs.
+#[derive(Default)]
+struct Said {
+    before: Before,
+    /// The call as it was changed.
+    ready: Option<Ready>,
 }
 
 /// What every call of a running batch shares.
@@ -114,14 +123,24 @@ impl Executor {
         }
         let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
         for segment in &plan.segments {
-            let (run, plan, unwritten) = (&run, &plan, &unwritten);
+            let said = self.consult(&run, &plan, segment.clone()).await;
+            // Calls that may go side by side as the model gave them may not as somebody changed them.
+            let changed = said.iter().any(|said| said.ready.is_some());
+            let width = if changed { 1 } else { SIDE_BY_SIDE };
+            let (run, plan, unwritten, said) = (&run, &plan, &unwritten, &said);
             let futures = segment.clone().map(|index| async move {
+                let said = &said[index - segment.start];
                 let result = self
-                    .answer(run, &plan.calls[index], index, unwritten[index].as_deref())
+                    .answer(
+                        run,
+                        &plan.calls[index],
+                        (index, said),
+                        unwritten[index].as_deref(),
+                    )
                     .await;
                 (index, result)
             });
-            let mut finished = futures_util::stream::iter(futures).buffer_unordered(SIDE_BY_SIDE);
+            let mut finished = futures_util::stream::iter(futures).buffer_unordered(width);
             while let Some((index, result)) = finished.next().await {
                 if let Some(result) = result {
                     copy_to_equals(run, plan, index, &result, &mut results);
@@ -148,7 +167,7 @@ impl Executor {
         &self,
         run: &Run<'_>,
         planned: &Planned,
-        index: usize,
+        (index, said): (usize, &Said),
         unwritten: Option<&str>,
     ) -> Option<ToolResult> {
         let call = &run.calls[index];
@@ -160,7 +179,10 @@ impl Executor {
             }
             Planned::Ready(ready) => match unwritten {
                 Some(error) => self.error_result(call, &ready.name, error),
-                None => self.run(run, call, ready).await,
+                None => {
+                    self.run(run, call, said.ready.as_ref().unwrap_or(ready), &said.before)
+                        .await
+                }
             },
         };
         run.host.finished(call, &result);
@@ -168,9 +190,12 @@ impl Executor {
     }
 
     /// Runs one call that is understood and written down.
-    async fn run(&self, run: &Run<'_>, call: &ToolCall, ready: &Ready) -> ToolResult {
+    async fn run(&self, run: &Run<'_>, call: &ToolCall, ready: &Ready, said: &Before) -> ToolResult {
         if run.cancel.is_cancelled() {
             return cancelled(call, &ready.name);
+        }
+        if let Some(why) = self.objection(run, call, ready, said).await {
+            return self.error_result(call, &ready.name, &why);
         }
         if let Some(block) = self.guard().before(ready) {
             return self.error_result(call, &ready.name, &block);
@@ -206,6 +231,8 @@ impl Executor {
                 append(&mut output.content, &warning);
             }
         }
+        self.hear(run, (call, ready, said), &mut output, began.elapsed())
+            .await;
         let content = run
             .budget
             .fit(output.content, &ready.name, ready.tool.keeps_whole_results());
@@ -222,12 +249,78 @@ impl Executor {
         }
     }
 
+    /// What others say to a result.
+    async fn hear(
+        &self,
+        run: &Run<'_>,
+        (call, ready, said): (&ToolCall, &Ready, &Before),
+        output: &mut ToolOutput,
+        took: Duration,
+    ) {
+        if !run.host.consults() || run.cancel.is_cancelled() {
+            return;
+        }
+        let text = output.content.text().into_owned();
+        let done = Done {
+            call,
+            tool: &ready.name,
+            args: &ready.args,
+            result: &text,
+            ok: output.ok,
+            duration_ms: milliseconds(took),
+        };
+        tokio::select! {
+            () = consult::heard(done, &said.context, output, (&self.session, run.host)) => {}
+            () = run.cancel.cancelled() => {}
+        }
+    }
+
+    /// What others say to the calls of a segment, side by side.
+    async fn consult(&self, run: &Run<'_>, plan: &Plan, segment: std::ops::Range<usize>) -> Vec<Said> {
+        if !run.host.consults() || run.cancel.is_cancelled() {
+            return segment.map(|_| Said::default()).collect();
+        }
+        let each = segment.map(|index| async move {
+            let Planned::Ready(ready) = &plan.calls[index] else {
+                return Said::default();
+            };
+            let call = &run.calls[index];
+            let before = tokio::select! {
+                before = run.host.before(call, &ready.name, &ready.args) => before,
+                () = run.cancel.cancelled() => Before::default(),
+            };
+            let ready = before.args.clone().map(|args| ready.with(args, &self.session));
+            Said { before, ready }
+        });
+        futures_util::future::join_all(each).await
+    }
+
+    /// Why a call does not run that others have a say in.
+    async fn objection(
+        &self,
+        run: &Run<'_>,
+        call: &ToolCall,
+        ready: &Ready,
+        said: &Before,
+    ) -> Option<String> {
+        if let Some(why) = &said.block {
+            return Some(consult::blocked(why));
+        }
+        let why = said.ask.as_deref()?;
+        let asked = consult::agreed(call, &ready.name, &ready.args, why, (&self.session, run.host));
+        tokio::select! {
+            agreed = asked => agreed.err(),
+            () = run.cancel.cancelled() => Some("interrupted by the user before this call was approved".to_owned()),
+        }
+    }
+
     /// Runs the tool, through panics, the interrupt and the time limit.
     async fn outcome(&self, run: &Run<'_>, call: &ToolCall, ready: &Ready) -> Result<ToolOutput, ToolError> {
         let context = ToolContext {
             call,
             session: &self.session,
             host: run.host,
+            inner: Some(self),
             cancel: run.cancel,
         };
         // The future is made inside the guarded block: a tool may also panic before its first await.
@@ -282,6 +375,69 @@ impl Executor {
             ok: false,
             duration_ms: 0,
         }
+    }
+
+    /// Whether the session has this tool.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        self.selection.names.iter().any(|name| name == tool)
+    }
+
+    /// Runs one call on behalf of another that is running; its result is not the model's, so neither the
+    /// guard-rails nor the budgets of results know of it, and what it reads counts as unseen.
+    pub(crate) async fn run_inner(
+        &self,
+        call: &ToolCall,
+        host: &dyn Host,
+        cancel: &CancellationToken,
+    ) -> ToolResult {
+        let calls = std::slice::from_ref(call);
+        let plan = Plan::new(calls, &self.registry, &self.selection, &self.session);
+        let Some(Planned::Ready(ready)) = plan.calls.first() else {
+            let error = match plan.calls.first() {
+                Some(Planned::Invalid { error, .. }) => error.as_str(),
+                _ => "the call could not be understood",
+            };
+            return self.error_result(call, &call.name, error);
+        };
+        let settings = self.session.settings();
+        let run = Run {
+            calls,
+            host,
+            cancel,
+            budget: Budget::new(&settings.home, settings.window),
+        };
+        let said = self.consult(&run, &plan, 0..1).await.pop().unwrap_or_default();
+        let ready = said.ready.as_ref().unwrap_or(ready);
+        if let Some(why) = self.objection(&run, call, ready, &said.before).await {
+            return self.error_result(call, &ready.name, &why);
+        }
+        let arguments = self.session.mask().arguments(&ready.args);
+        if let Err(error) = host.started(call, &ready.name, &arguments, ready.tool.effect()) {
+            return self.error_result(call, &ready.name, &error.to_string());
+        }
+        let began = Instant::now();
+        let seen = self.session.reads().set_aside();
+        let outcome = self.outcome(&run, call, ready).await;
+        self.session.reads().put_back(seen);
+        let masked = outcome.is_ok() && ready.tool.masks_secrets();
+        let output = outcome.unwrap_or_else(|error| failed(&ready.name, &error));
+        let mut output = if masked {
+            output
+        } else {
+            self.session.mask().output(output, &ready.args)
+        };
+        self.hear(&run, (call, ready, &said.before), &mut output, began.elapsed())
+            .await;
+        let result = ToolResult {
+            call_id: call.id.clone(),
+            name: ready.name.clone(),
+            content: output.content,
+            brief: output.brief,
+            ok: output.ok,
+            duration_ms: milliseconds(began.elapsed()),
+        };
+        host.finished(call, &result);
+        result
     }
 
     /// The session.
@@ -345,7 +501,7 @@ fn cancelled(call: &ToolCall, name: &str) -> ToolResult {
 }
 
 /// Adds a line after what a tool said.
-fn append(content: &mut Content, line: &str) {
+pub(crate) fn append(content: &mut Content, line: &str) {
     match content {
         Content::Text(text) => {
             text.push_str("\n\n");

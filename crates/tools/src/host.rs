@@ -4,6 +4,8 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use talaria_types::{ApprovalAnswer, ApprovalRequest, Effect, Question, ToolCall, ToolResult};
 
+use crate::consult::{After, Before, Done};
+
 /// The driver's side of a batch of calls.
 pub trait Host: Send + Sync {
     /// A call is about to run. The journal must hold it before this returns.
@@ -35,6 +37,31 @@ pub trait Host: Send + Sync {
 
     /// Tells the person.
     fn status(&self, text: &str);
+
+    /// Whether others have a say in calls: without, none of the following is asked.
+    fn consults(&self) -> bool {
+        false
+    }
+
+    /// What others say before a call runs.
+    fn before<'a>(&'a self, _call: &'a ToolCall, _tool: &'a str, _args: &'a Value) -> BoxFuture<'a, Before> {
+        Box::pin(std::future::ready(Before::default()))
+    }
+
+    /// What others say to a result, before it is kept.
+    fn after<'a>(&'a self, _done: Done<'a>) -> BoxFuture<'a, After> {
+        Box::pin(std::future::ready(After::default()))
+    }
+
+    /// What others put in the place of what a command printed.
+    fn printed<'a>(
+        &'a self,
+        _command: &'a str,
+        _output: &'a str,
+        _code: i32,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// The journal could not be written, so nothing may depend on it.

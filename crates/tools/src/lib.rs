@@ -10,6 +10,8 @@
 pub mod approval;
 mod arguments;
 pub mod builtin;
+mod consult;
+mod deferred;
 mod executor;
 mod files;
 mod host;
@@ -21,8 +23,10 @@ mod session;
 mod tool;
 pub mod untrusted;
 
+pub use consult::{After, Before, Done};
 pub use executor::{Batch, Executor};
 pub use host::{Host, JournalError, NullHost};
-pub use registry::{Registry, Selection, UnknownToolset};
-pub use session::{ToolSession, ToolSettings};
+pub use process::outer_variables;
+pub use registry::{Beyond, Deferral, Registry, Selection, UnknownToolset};
+pub use session::{CodeSettings, ToolSession, ToolSettings};
 pub use tool::{AnyTool, Parallel, Tool, ToolContext, ToolError, ToolOutput, erase};

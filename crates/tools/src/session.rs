@@ -3,8 +3,10 @@
 mod reads;
 mod todo;
 
+use std::any::Any;
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 use talaria_types::{Message, Role};
@@ -49,8 +51,31 @@ pub struct ToolSettings {
     pub loop_warnings: bool,
     /// The model's window in tokens; result budgets scale with it. 0 when unknown.
     pub window: u64,
+    /// `code_execution`.
+    pub code: CodeSettings,
     /// Names of environment variables that hold this program's own secrets.
     pub secret_env: Vec<String>,
+}
+
+/// `code_execution`: how scripts are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeSettings {
+    /// `mode: strict`.
+    pub strict: bool,
+    /// `timeout`, seconds.
+    pub timeout_s: u64,
+    /// `max_tool_calls`.
+    pub max_calls: u32,
+}
+
+impl Default for CodeSettings {
+    fn default() -> Self {
+        Self {
+            strict: false,
+            timeout_s: 300,
+            max_calls: 50,
+        }
+    }
 }
 
 impl ToolSettings {
@@ -72,6 +97,7 @@ impl ToolSettings {
             hard_stop: false,
             loop_warnings: true,
             window: 200_000,
+            code: CodeSettings::default(),
             secret_env: Vec::new(),
         }
     }
@@ -88,6 +114,7 @@ pub struct ToolSession {
     processes: ProcessTable,
     grants: Grants,
     mask: Mask,
+    room: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ToolSession {
@@ -110,6 +137,7 @@ impl ToolSession {
             processes: ProcessTable::default(),
             grants: Grants::default(),
             mask,
+            room: OnceLock::new(),
             settings,
         })
     }
@@ -142,6 +170,16 @@ impl ToolSession {
     /// Background processes of this session.
     pub fn processes(&self) -> &ProcessTable {
         &self.processes
+    }
+
+    /// Gives the session a room of its own for a tool of another crate; the first one stays.
+    pub fn furnish(&self, room: Arc<dyn Any + Send + Sync>) {
+        let _ = self.room.set(room);
+    }
+
+    /// That room, when it is one of this kind.
+    pub fn room<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.room.get().cloned()?.downcast().ok()
     }
 
     /// What the person allowed for this session.
@@ -177,6 +215,23 @@ impl ToolSession {
     /// Forgets which files were read; after a compression the model no longer has them.
     pub fn forget_reads(&self) {
         self.reads().forget_views();
+    }
+
+    /// The files that were read here and changed since by somebody else; what was seen of them is void.
+    pub fn changed_reads(&self) -> Vec<String> {
+        let now = |path: &Path| std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata));
+        let paths = self.reads().take_changed(now);
+        paths.iter().map(|path| self.shown(path)).collect()
+    }
+
+    /// The files that this session has written, by its tools or its commands.
+    pub(crate) fn made_files(&self) -> HashSet<PathBuf> {
+        self.reads().made().clone()
+    }
+
+    /// A command may write these.
+    pub(crate) fn makes_files(&self, files: Vec<PathBuf>) {
+        self.reads().makes(files);
     }
 
     /// The todo list as the text that a summary carries; nothing when all is done.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use talaria_types::{Content, Effect, ToolCall, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Host, ToolSession};
+use crate::{Executor, Host, ToolSession};
 
 /// One tool, with typed arguments.
 ///
@@ -77,6 +77,8 @@ pub struct ToolContext<'a> {
     pub session: &'a Arc<ToolSession>,
     /// The driver.
     pub host: &'a dyn Host,
+    /// Runs other tools on this call's behalf; nothing where none may be.
+    pub inner: Option<&'a Executor>,
     /// Fires when the person stops the turn; the tool ends its work and says what it has.
     pub cancel: &'a CancellationToken,
 }
@@ -163,6 +165,15 @@ pub trait AnyTool: Send + Sync {
     fn keeps_whole_results(&self) -> bool;
     /// See [`Tool::masks_secrets`].
     fn masks_secrets(&self) -> bool {
+        false
+    }
+    /// Whether it belongs to somebody else (a server, a plugin): its schema may be left out of
+    /// requests and looked up, when there are many.
+    fn is_outside(&self) -> bool {
+        false
+    }
+    /// Whether whoever it belongs to may come to have other tools while a session runs.
+    fn may_change(&self) -> bool {
         false
     }
 }

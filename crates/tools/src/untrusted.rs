@@ -27,6 +27,11 @@ pub fn wrap(source: &str, text: &str) -> String {
     )
 }
 
+/// Whether a part of `text` is framed.
+pub fn is_framed(text: &str) -> bool {
+    text.contains(OPEN) && text.contains(NOTE)
+}
+
 /// The frame's own marks inside a text, in any case and spacing, are no marks any more.
 fn defused(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

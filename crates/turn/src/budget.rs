@@ -14,6 +14,9 @@ pub struct Budget {
     pub invalid_rounds: u32,
     /// Compressions.
     pub compactions: u32,
+    /// Calls that may be given back because their rounds only ran scripts.
+    #[serde(default)]
+    pub refunds: u32,
 }
 
 impl Budget {
@@ -24,6 +27,21 @@ impl Budget {
             continuations: 3,
             invalid_rounds: 4,
             compactions: 8,
+            refunds: calls,
+        }
+    }
+}
+
+/// The tool whose rounds cost nothing: a script does the work of many rounds.
+const FREE: &str = "execute_code";
+
+impl Budget {
+    /// Gives a call back after a round that ran scripts and nothing else. As many are given back as the turn
+    /// had at first, so that it still ends.
+    pub(crate) fn refund(&mut self, ran: &[String]) {
+        let only_scripts = !ran.is_empty() && ran.iter().all(|name| name == FREE);
+        if only_scripts && spend(&mut self.refunds) {
+            self.calls += 1;
         }
     }
 }

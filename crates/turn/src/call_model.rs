@@ -271,9 +271,14 @@ fn nothing_said(mut state: Box<State>, completion: Completion, situation: &Situa
 fn prefill(state: &mut State, completion: Completion) {
     let takes = state.setup.model.takes_prefill;
     let thought = completion.reasoning;
+    let content = match thought.text.as_ref().or(thought.content.as_ref()) {
+        // In the form in which such models think, so that it is seen by those that take no thinking back.
+        Some(text) if takes => format!("<think>\n{}\n</think>\n\n", text.trim()),
+        _ => "(empty)".to_owned(),
+    };
     state.prop(Message {
         reasoning: thought,
-        ..Message::assistant(if takes { "" } else { "(empty)" })
+        ..Message::assistant(content)
     });
     if !takes {
         state.prop(Message::user(EMPTY_NUDGE));

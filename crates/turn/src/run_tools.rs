@@ -58,6 +58,7 @@ impl RunTools {
         for name in &round.ran {
             *state.tally.tools.entry(name.clone()).or_default() += 1;
         }
+        state.budget.refund(&round.ran);
         for (id, message) in round.rows {
             state.talk.add_row(id, message);
         }

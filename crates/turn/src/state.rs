@@ -120,11 +120,16 @@ impl State {
 
     /// The next request of the conversation.
     pub(crate) fn request(&self, composer: &mut Composer) -> ModelRequest {
+        let messages = self.talk.messages();
         ModelRequest {
             task: Task::Main,
             system: self.setup.system.clone(),
             note: self.setup.note.clone(),
-            messages: composer.compose(&self.talk.messages()),
+            messages: if self.goes_on_from_a_prefill() {
+                composer.compose_prefilled(&messages)
+            } else {
+                composer.compose(&messages)
+            },
             tools: self.setup.tools.clone(),
             tool_choice: if self.closing {
                 ToolChoice::None
@@ -134,6 +139,11 @@ impl State {
             max_output_tokens: self.output_cap.or(self.setup.model.max_output),
             rewrites: self.setup.rewrites.clone(),
         }
+    }
+
+    /// A prefill was put in the last place, and the model takes one.
+    fn goes_on_from_a_prefill(&self) -> bool {
+        self.setup.model.takes_prefill && !self.setup.rewrites.contains(&Rewrite::NoPrefill)
     }
 
     /// Counts one call and its tokens.

@@ -26,6 +26,10 @@ pub enum Task {
     Approval,
     /// What a picture shows.
     Vision,
+    /// What an MCP server asks of the model.
+    Mcp,
+    /// What subagents have used, charged to the session that started them.
+    Delegate,
 }
 
 impl Task {
@@ -40,6 +44,8 @@ impl Task {
             Self::WebExtract => "web_extract",
             Self::Approval => "approval",
             Self::Vision => "vision",
+            Self::Mcp => "mcp",
+            Self::Delegate => "delegate",
         }
     }
 }

@@ -33,6 +33,10 @@ pub(super) fn skills(stage: &Stage, report: &mut Report) -> Result<()> {
     example(stage, report, ("talaria-skills", "skills_bench"), &[])
 }
 
+pub(super) fn memory(stage: &Stage, report: &mut Report) -> Result<()> {
+    example(stage, report, ("talaria-runtime", "memory_bench"), &[])
+}
+
 fn example(
     stage: &Stage,
     report: &mut Report,

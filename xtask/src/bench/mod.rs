@@ -5,11 +5,14 @@
 //! file here and a line in [`BENCHES`]. Nothing here fails for being slow: figures are read, not asserted.
 
 mod corpus;
+mod deltas;
 mod examples;
 mod fresh;
+mod hooks;
 mod measure;
 mod one_shot;
 mod reads;
+mod review;
 mod stage;
 mod start;
 
@@ -48,6 +51,21 @@ const BENCHES: &[Bench] = &[
         run: reads::run,
     },
     Bench {
+        name: "deltas",
+        about: "a piece of an answer from the socket to the face",
+        run: deltas::run,
+    },
+    Bench {
+        name: "hooks",
+        about: "what a hook costs a tool call",
+        run: hooks::run,
+    },
+    Bench {
+        name: "review",
+        about: "a turn whose review is due",
+        run: review::run,
+    },
+    Bench {
         name: "store",
         about: "appending, loading and searching messages",
         run: examples::store,
@@ -76,6 +94,11 @@ const BENCHES: &[Bench] = &[
         name: "skills",
         about: "the index of 10,000 skills: cold ≤ 300 ms, warm ≤ 10 ms",
         run: examples::skills,
+    },
+    Bench {
+        name: "memory-sync",
+        about: "from a turn's end to the next prompt, with a memory provider that hangs and without any",
+        run: examples::memory,
     },
 ];
 

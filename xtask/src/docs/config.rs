@@ -51,14 +51,18 @@ pub(super) fn page(tree: &Tree) -> Result<String> {
             let _ = writeln!(page, "| `{name}` | {} |", super::cell(&meaning));
         }
     }
+    page.push_str(
+        "\n## mcp_servers.NAME\n\nServers that speak the Model Context Protocol; their keys are in [mcp.md](mcp.md).\n",
+    );
     Ok(page)
 }
 
 /// Sections whose entries have names of their own, and the struct of one entry.
-const RECORDS: [(&str, &str); 3] = [
+const RECORDS: [(&str, &str); 4] = [
     ("providers.NAME", "ProviderConfig"),
     ("fallback_providers (a list)", "FallbackConfig"),
     ("auxiliary.TASK", "AuxiliaryConfig"),
+    ("hooks.EVENT (a list each)", "HookConfig"),
 ];
 
 /// The keys of an entry and what they mean.

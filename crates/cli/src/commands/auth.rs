@@ -5,6 +5,9 @@
 mod add;
 mod login;
 
+pub(super) use login::open as open_browser;
+
+pub(super) use add::typed;
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
 use talaria_config::{Loaded, Overrides};

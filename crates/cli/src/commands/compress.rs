@@ -58,10 +58,13 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
 
 fn told(report: &CompactionReport, preview: bool) -> String {
     if preview {
-        return format!(
-            "{} messages would be hidden, of about {} tokens; nothing was changed",
-            report.messages_hidden, report.tokens_before
-        );
+        return match &report.reason {
+            Some(why) => format!("nothing would be compressed: {why}"),
+            None => format!(
+                "{} messages would be hidden, about {} → {} tokens; nothing was changed",
+                report.messages_hidden, report.tokens_before, report.tokens_after
+            ),
+        };
     }
     if !report.compressed {
         return format!(

@@ -1,6 +1,7 @@
 //! `doctor`: what would keep a turn from working, before it does.
 
 mod checks;
+mod mcp;
 mod models;
 
 use clap::{ArgMatches, Args};
@@ -90,6 +91,8 @@ const CHECKS: &[fn(&Place) -> Vec<Finding>] = &[
     checks::database,
     checks::sqlite,
     checks::programs,
+    mcp::servers,
+    checks::memory,
 ];
 
 fn run(place: &Place, matches: &ArgMatches) -> Outcome {

@@ -1,5 +1,7 @@
 //! `memory`: what is remembered, what waits, and what is taken back.
 
+pub(super) mod providers;
+
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
 use talaria_config::Overrides;
@@ -39,6 +41,17 @@ enum Action {
         #[arg(default_value = "memory")]
         target: String,
     },
+    /// List what may remember beside the two files.
+    Providers,
+    /// Choose a provider and write down what it needs; "none" for none.
+    Setup {
+        /// Its name.
+        name: String,
+        /// What it needs, as KEY=VALUE; what is missing is asked for.
+        settings: Vec<String>,
+    },
+    /// Say whether the provider is there.
+    Status,
     /// List the writes that wait for consent.
     Pending,
     /// Write what waits.
@@ -79,6 +92,9 @@ fn run(place: &Place, matches: &ArgMatches) -> Outcome {
     match asked.action.unwrap_or(Action::List) {
         Action::List => list(&memory, json),
         Action::Edit { target } => edit(place, &memory, target.parse()?),
+        Action::Providers => providers::list(place, json),
+        Action::Setup { name, settings } => providers::set_up(place, &name, &settings),
+        Action::Status => providers::status(place, json),
         Action::Pending => pending(&memory.pending(), json),
         Action::Approve { ids } => decide(&ids, json, |id| memory.approve(id).map(|(pending, _)| pending)),
         Action::Reject { ids } => decide(&ids, json, |id| memory.reject(id)),

@@ -9,12 +9,15 @@ mod cron;
 mod db;
 mod demo;
 mod doctor;
+mod hooks;
 mod insights;
 mod man;
+mod mcp;
 mod memory;
 mod mock_llm;
 mod model;
 mod models;
+mod plugins;
 mod recall;
 mod replay;
 mod search;
@@ -56,6 +59,9 @@ pub(crate) static COMMANDS: &[Row] = &[
     memory::ROW,
     skills::ROW,
     cron::ROW,
+    hooks::ROW,
+    plugins::ROW,
+    mcp::ROW,
     config::ROW,
     model::ROW,
     models::ROW,

@@ -25,6 +25,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Departure {
     /// The session is over.
     pub(super) over: Arc<AtomicBool>,
+    /// The line editor is to return: the session is over, or something was heard.
+    pub(super) call: Arc<AtomicBool>,
     /// A line is awaited, so that an interrupt from outside means the session and no turn.
     pub(super) at_prompt: Arc<AtomicBool>,
 }
@@ -32,7 +34,11 @@ pub(super) struct Departure {
 /// Watches until the runtime ends.
 pub(super) fn watch(runtime: &Runtime) -> Result<Departure, Failure> {
     let departure = Departure::default();
-    let Departure { over, at_prompt } = departure.clone();
+    let Departure {
+        over,
+        call,
+        at_prompt,
+    } = departure.clone();
     let _entered = runtime.enter();
     let listen = |kind| signal(kind).map_err(|error| Failure::failed(format!("signals: {error}")));
     let mut terminate = listen(SignalKind::terminate())?;
@@ -55,6 +61,7 @@ pub(super) fn watch(runtime: &Runtime) -> Result<Departure, Failure> {
             () = terminal_gone() => {}
         }
         over.store(true, Ordering::Relaxed);
+        call.store(true, Ordering::Relaxed);
         tokio::time::sleep(GRACE).await;
         std::process::exit(i32::from(INTERRUPTED));
     });

@@ -10,9 +10,10 @@ use reedline::{
     Reedline, Signal, ValidationResult, Validator,
 };
 use talaria_runtime::{Engine, Events, SessionHandle};
-use talaria_types::{Content, Op, SessionId};
+use talaria_types::{Content, Event, Op, SessionId};
 use tokio::runtime::Runtime;
 
+use super::departure::Departure;
 use super::keyboard::Keyboard;
 use super::signals::Signals;
 use super::turn::{End, Turn, command_of, is_farewell};
@@ -32,13 +33,14 @@ const OWN: [(&str, &str); 3] = [
     ("stop", "while a turn runs: stop it (also Ctrl+C)"),
 ];
 /// Commands of the engine, for completion; `/help` has the whole list.
-const ENGINES: [&str; 14] = [
+const ENGINES: [&str; 15] = [
     "help",
     "new",
     "resume",
     "branch",
     "title",
     "goal",
+    "background",
     "context",
     "compress",
     "uncompress",
@@ -98,7 +100,8 @@ struct Talk<'a> {
 impl Talk<'_> {
     fn run(&mut self, place: &Place, engine: &Engine, flags: &TurnFlags, resumed: bool) -> Outcome {
         let departure = departure::watch(self.runtime)?;
-        let mut editor = editor(place).with_break_signal(departure.over.clone());
+        let mut editor = editor(place).with_break_signal(departure.call.clone());
+        self.listen(&departure);
         self.greet(engine, resumed);
         let mut images = flags.image.clone();
         let mut warned = false;
@@ -111,6 +114,11 @@ impl Talk<'_> {
                 Some(command) => Ok(Signal::Success(command)),
                 None => {
                     departure.at_prompt.store(true, Ordering::Relaxed);
+                    if !self.events.is_empty()
+                        && let Some(code) = self.news()
+                    {
+                        return Ok(code);
+                    }
                     let typed = editor.read_line(&Question);
                     departure.at_prompt.store(false, Ordering::Relaxed);
                     typed
@@ -130,11 +138,55 @@ impl Talk<'_> {
                     warned = true;
                     output::note("(Ctrl+C again, Ctrl+D or /quit to leave)");
                 }
-                Ok(Signal::ExternalBreak(_)) => return Ok(INTERRUPTED),
+                Ok(Signal::ExternalBreak(_)) if departure.over.load(Ordering::Relaxed) => {
+                    return Ok(INTERRUPTED);
+                }
+                // What was typed so far stays in the editor.
+                Ok(Signal::ExternalBreak(_)) => {
+                    if let Some(code) = self.news() {
+                        return Ok(code);
+                    }
+                }
                 Ok(_) => return Ok(DONE),
                 Err(error) => return Err(unreadable(&error)),
             }
         }
+    }
+
+    /// Has the line editor return when something is heard that the person should know of now: work beside the
+    /// conversation has ended, or the session goes on by itself.
+    fn listen(&mut self, departure: &Departure) {
+        let (forward, heard) = tokio::sync::mpsc::unbounded_channel();
+        let mut events = std::mem::replace(&mut self.events, heard);
+        let Departure { call, at_prompt, .. } = departure.clone();
+        self.runtime.spawn(async move {
+            while let Some(envelope) = events.recv().await {
+                let is_news = matches!(
+                    envelope.event,
+                    Event::Status { .. } | Event::Warning { .. } | Event::TurnStarted { .. }
+                );
+                if forward.send(envelope).is_err() {
+                    return;
+                }
+                if is_news && at_prompt.load(Ordering::Relaxed) {
+                    call.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+    }
+
+    /// Tells what has come while the person typed, and stays with a turn that has begun; an exit code when the
+    /// person leaves.
+    fn news(&mut self) -> Option<u8> {
+        while let Ok(envelope) = self.events.try_recv() {
+            self.view.event(&envelope.event);
+            if let Event::TurnFinished { result } = envelope.event
+                && let Some(code) = self.settle(End::Finished(result))
+            {
+                return Some(code);
+            }
+        }
+        self.follow()
     }
 
     /// Does what a line asks for; an exit code when the person leaves.
@@ -253,12 +305,21 @@ impl Talk<'_> {
 
     fn leave(&mut self, engine: &Engine) {
         let id = self.view.session().unwrap_or(&self.id).clone();
+        let within = self.session.ends_within();
         self.session.send(Op::Shutdown);
+        let hooks = self.session.hooks_done();
         let events = &mut self.events;
         let last = async { while events.recv().await.is_some() {} };
         let _ = self
             .runtime
-            .block_on(async { tokio::time::timeout(std::time::Duration::from_millis(250), last).await });
+            .block_on(async { tokio::time::timeout(within, last).await });
+        let signals = &mut self.signals;
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = hooks => {}
+                () = signals.next() => {}
+            }
+        });
         if self.turns > 0 && super::is_stored(engine, &id) {
             let minutes = crate::text::seconds(self.began.elapsed().as_millis() as u64);
             output::note(&format!(

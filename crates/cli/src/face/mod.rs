@@ -9,6 +9,7 @@ mod opening;
 mod preview;
 mod questions;
 mod signals;
+mod trust;
 mod turn;
 mod view;
 

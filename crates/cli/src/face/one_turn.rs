@@ -17,9 +17,6 @@ use crate::exit::{self, Failure, INTERRUPTED, Outcome};
 use crate::output;
 use crate::place::Place;
 
-/// How long the session may take to end its children after its turn.
-const FAREWELL: Duration = Duration::from_millis(250);
-
 /// How long the process stays for the review of its turn; what is left then, the next one does.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -54,7 +51,12 @@ pub(crate) fn one_turn(place: &Place, flags: &TurnFlags, asked: Asked) -> Outcom
             () = tokio::time::sleep(PATIENCE) => {}
             () = signals.next() => {}
         }
+        let hooks = session.hooks_done();
         farewell(session, &mut events, &mut show).await;
+        tokio::select! {
+            () = hooks => {}
+            () = signals.next() => {}
+        }
         outcome
     });
     // A tool that hangs must not keep the process.
@@ -178,6 +180,7 @@ impl Show {
 
 /// Ends the session: its children end with it.
 async fn farewell(session: SessionHandle, events: &mut Events, show: &mut Show) {
+    let within = session.ends_within();
     session.send(Op::Shutdown);
     drop(session);
     let last = async {
@@ -186,5 +189,5 @@ async fn farewell(session: SessionHandle, events: &mut Events, show: &mut Show) 
             show.view.event(&envelope.event);
         }
     };
-    let _ = tokio::time::timeout(FAREWELL, last).await;
+    let _ = tokio::time::timeout(within, last).await;
 }

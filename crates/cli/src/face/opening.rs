@@ -35,7 +35,8 @@ pub(super) fn engine(
 ) -> Result<(Engine, Loaded), Failure> {
     use talaria_config::env;
     let cwd = place.cwd(flags.cwd.as_ref())?;
-    let loaded = place.config(&cwd, &flags.overrides())?;
+    let mut loaded = place.config(&cwd, &flags.overrides())?;
+    loaded.config.hooks_auto_accept |= flags.accept_hooks;
     let source = flags
         .source
         .clone()
@@ -54,6 +55,9 @@ pub(super) fn engine(
         interactive,
     };
     place.home.ensure()?;
+    if interactive {
+        super::trust::ask(place, &options.cwd)?;
+    }
     talaria_runtime::log::init(&loaded.home.logs(), &loaded.config.logging);
     let engine = Engine::open(loaded.clone(), options)?;
     Ok((engine, loaded))

@@ -169,6 +169,7 @@ impl Turn<'_> {
         match line.trim() {
             "" => {}
             "/stop" => self.session.send(Op::Interrupt),
+            command if is_beside(command) => self.session.send(beside(command)),
             command if command_of(command).is_some() => self.postpone(command),
             text => {
                 self.session.send(Op::Steer {
@@ -221,6 +222,21 @@ async fn typed(keyboard: &mut Option<&mut Keyboard>) -> Option<String> {
     match keyboard {
         Some(keyboard) => keyboard.line().await,
         None => std::future::pending().await,
+    }
+}
+
+/// Commands about what goes on beside the conversation need not wait for a turn.
+fn is_beside(line: &str) -> bool {
+    let name = command_of(line).and_then(|line| line.split_whitespace().next());
+    matches!(name, Some("background" | "bg" | "btw" | "agents" | "tasks"))
+}
+
+fn beside(line: &str) -> Op {
+    let line = command_of(line).unwrap_or_default();
+    let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    Op::Command {
+        name: name.to_owned(),
+        args: args.trim().to_owned(),
     }
 }
 

@@ -36,7 +36,7 @@ fn get_prints_the_bare_value_of_a_key_a_section_and_an_unknown_key() {
     assert_eq!(get("model.api_key").ok().out, "***\n");
     assert_eq!(get("model.base_url").ok().out, "\n");
     assert_eq!(get("voice.x").ok().out, "1\n");
-    assert_eq!(get("memory").ok().out.lines().count(), 7);
+    assert_eq!(get("memory").ok().out.lines().count(), 13);
     let unknown = get("agent.max_turn");
     insta::assert_snapshot!(unknown.told(), @r#"
     stderr: error: there is no setting "agent.max_turn"

@@ -395,6 +395,7 @@ fn a_projects_file_cannot_widen_permissions_or_redirect_the_key() {
         "command_allowlist",
         "security.redact_secrets",
         "fallback_providers",
+        "hooks",
     ];
     assert_eq!(told, expected);
 }
@@ -467,4 +468,22 @@ fn hermes_names_for_all_tools_mean_all_tools() {
             .toolsets,
         ["file"]
     );
+}
+
+#[test]
+fn hooks_are_read_as_hermes_writes_them_and_shown() {
+    let place = Place::with(
+        "hooks:\n  pre_tool_call:\n  - {command: ~/guard.py, matcher: terminal, timeout: 5, on_failure: block}\n  \
+         - command: other\n  post_llm_call:\n",
+    );
+    let loaded = place.load().unwrap();
+    let hooks = &loaded.config.hooks["pre_tool_call"];
+    assert_eq!(
+        (hooks.len(), hooks[0].timeout, hooks[1].command.as_str()),
+        (2, Some(5), "other")
+    );
+    assert_eq!(loaded.config.hooks.len(), 1);
+    assert_eq!(loaded.shown["hooks.pre_tool_call.0.matcher"], "terminal");
+    let wrong = Place::with("hooks: {pre_tool_call: {command: x}}").load();
+    assert!(wrong.unwrap_err().to_string().contains("hooks.pre_tool_call"));
 }

@@ -69,6 +69,15 @@ impl Composer {
     /// the beginning on) are not looked at again, and their repaired copies are
     /// the same `Arc`s too.
     pub fn compose(&mut self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        let mut sent = self.compose_prefilled(history);
+        if sent.last().is_some_and(|last| last.role == Role::Assistant) {
+            sent.push(Arc::new(Message::user(CONTINUE)));
+        }
+        sent
+    }
+
+    /// The same for a model that goes on from an assistant message in the last place.
+    pub fn compose_prefilled(&mut self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
         let known = self.read.len();
         let grows = known <= history.len()
             && self
@@ -84,11 +93,7 @@ impl Composer {
             self.rows.push(message);
             self.read.push(Arc::clone(message));
         }
-        let mut sent = self.rows.closed();
-        if sent.last().is_some_and(|last| last.role == Role::Assistant) {
-            sent.push(Arc::new(Message::user(CONTINUE)));
-        }
-        sent
+        self.rows.closed()
     }
 }
 

@@ -109,7 +109,7 @@ fn hidden(rows: &[Row], bounds: &Bounds) -> Vec<MessageId> {
 }
 
 /// The text of a summary message.
-fn message_text(body: &str, anchors: Option<&str>, todo: Option<&str>) -> String {
+pub(super) fn message_text(body: &str, anchors: Option<&str>, todo: Option<&str>) -> String {
     let todo = todo.map(str::trim).filter(|todo| !todo.is_empty());
     let todo = todo.map(|todo| {
         format!(

@@ -34,6 +34,7 @@ mod assemble;
 mod boundary;
 mod briefs;
 mod digest;
+mod foreign;
 mod handoff;
 mod pairs;
 mod plan;
@@ -50,6 +51,7 @@ use serde::{Deserialize, Serialize};
 use talaria_types::{Anchors, Message, MessageId};
 
 pub use briefs::brief;
+pub use foreign::{Piece, accept_foreign};
 pub use plan::{Accepted, Plan, plan};
 pub use reply::Rejected;
 pub use strings::{

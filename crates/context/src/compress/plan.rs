@@ -250,6 +250,17 @@ impl Plan {
         self.tokens_before
     }
 
+    /// Tokens of the rows afterwards, as far as that can be said before there is a summary: with one of
+    /// the length that is asked for and anchors up to their cap.
+    pub fn expected_after(&self) -> u64 {
+        if let Some(shortened) = self.without_summary() {
+            return shortened.tokens_after;
+        }
+        let rows = &self.conversation.rows;
+        let kept = self.bounds.tokens(rows, Fate::Head) + self.bounds.tokens(rows, Fate::Tail);
+        (kept + self.summary_tokens() + self.budget.anchors()).min(self.tokens_before)
+    }
+
     /// Ids of the originals that would be hidden, oldest first.
     pub fn hidden(&self) -> Vec<MessageId> {
         self.hidden_rows().map(|row| row.origin).collect()

@@ -1,6 +1,13 @@
-//! The memory on a disk: alone, and with many writers.
+//! The memory on a disk, alone and with many writers; and providers against what they really speak to.
 
-#[cfg(test)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
 mod disk;
-#[cfg(test)]
+mod place;
+mod process;
+mod services;
 mod writers;

@@ -187,9 +187,16 @@ impl Adapter for GeminiAdapter {
     }
 }
 
+/// The tool through which others are called. What comes back bears the other's name, and a response must bear
+/// its call's.
+const THROUGH: &str = "tool_call";
+
 /// Older rows do not name the tool of a result; the call does.
 fn unnamed_results(request: &ModelRequest) -> HashMap<&str, &str> {
-    let unnamed = |message: &Message| message.role == Role::Tool && message.tool_name.is_none();
+    let unnamed = |message: &Message| {
+        let is_result = message.role == Role::Tool && message.tool_name.is_none();
+        is_result || message.tool_calls.iter().any(|call| call.name == THROUGH)
+    };
     if !request.messages.iter().any(|message| unnamed(message)) {
         return HashMap::new();
     }
@@ -281,10 +288,11 @@ fn call_part(call: &ToolCall, first: bool, style: &Style<'_>) -> Value {
 
 fn result_parts(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
-    let name = message
-        .tool_name
-        .as_deref()
-        .or_else(|| style.names.get(id).copied())
+    let called = style.names.get(id).copied();
+    let name = called
+        .filter(|name| *name == THROUGH)
+        .or(message.tool_name.as_deref())
+        .or(called)
         .unwrap_or_default();
     let output = scrub(&message.content.text(), style.rewrites).into_owned();
     let mut parts =

@@ -9,10 +9,10 @@ pub(super) const COMMAND: Command = Command {
     names: &["branch", "fork"],
     args: "[TITLE]",
     help: "go on in a copy; the original stays as it is",
-    run: |session, args| Box::pin(std::future::ready(branch(session, args))),
+    run: |session, args| Box::pin(branch(session, args)),
 };
 
-fn branch(session: &mut Session, title: &str) -> Result<String, CommandError> {
+async fn branch(session: &mut Session, title: &str) -> Result<String, CommandError> {
     if !session.stored {
         return Err(CommandError::Refused(
             "there is nothing to branch from yet".to_owned(),
@@ -28,7 +28,7 @@ fn branch(session: &mut Session, title: &str) -> Result<String, CommandError> {
         return Err(error.into());
     }
     let to = std::mem::replace(&mut session.id, from.clone());
-    session.leave(Boundary::Branched)?;
+    session.leave(Boundary::Branched).await?;
     session.open(&to)?;
     session.arrived(&from, Boundary::Branched);
     Ok(format!("branched from {from}: {}", session.id))

@@ -17,6 +17,20 @@ pub(super) const COMMAND: Command = Command {
 /// Exchanges that `/compress here` keeps.
 const HERE: usize = 2;
 
+/// The number behind `here`.
+fn kept_exchanges(count: Option<&str>, more: Option<&str>) -> Result<usize, CommandError> {
+    let Some(count) = count else {
+        return Ok(HERE);
+    };
+    match (count.parse(), more) {
+        (Ok(count @ 1..=100), None) => Ok(count),
+        _ => Err(CommandError::Refused(
+            "`/compress here` takes how many exchanges to keep, 1 to 100, as in `/compress here 3`; nothing was changed"
+                .to_owned(),
+        )),
+    }
+}
+
 async fn compress(session: &mut Session, args: &str) -> Result<String, CommandError> {
     if !session.stored {
         return Err(CommandError::Refused(
@@ -29,8 +43,9 @@ async fn compress(session: &mut Session, args: &str) -> Result<String, CommandEr
         keep_exchanges: None,
     };
     let preview = args == "--preview" || args == "--dry-run";
-    if let Some(count) = args.strip_prefix("here") {
-        order.keep_exchanges = Some(count.trim().parse().unwrap_or(HERE).clamp(1, 100));
+    let mut words = args.split_whitespace();
+    if words.next() == Some("here") {
+        order.keep_exchanges = Some(kept_exchanges(words.next(), words.next())?);
     } else if !preview && !args.is_empty() {
         order.focus = Some(args.to_owned());
     }
@@ -40,10 +55,13 @@ async fn compress(session: &mut Session, args: &str) -> Result<String, CommandEr
         session.compact(&order, &CancellationToken::new()).await?.1
     };
     if preview {
-        return Ok(format!(
-            "{} messages would be hidden; nothing was changed",
-            report.messages_hidden
-        ));
+        return Ok(match report.reason {
+            Some(why) => format!("nothing would be compressed: {why}"),
+            None => format!(
+                "{} messages would be hidden, about {} → {} tokens; nothing was changed",
+                report.messages_hidden, report.tokens_before, report.tokens_after
+            ),
+        });
     }
     if !report.compressed {
         return Ok(format!(

@@ -1,12 +1,18 @@
 //! Slash commands, one file each; the table is the list.
 
+mod background;
 mod branch;
 mod compress;
 mod context;
 mod goal;
 mod help;
+mod hooks;
+mod mcp;
 mod memory;
+mod model;
 mod new;
+mod plugins;
+mod reload_mcp;
 mod resume;
 mod retry;
 mod skills;
@@ -58,6 +64,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     branch::COMMAND,
     title::COMMAND,
     goal::COMMAND,
+    background::COMMAND,
     context::COMMAND,
     compress::COMMAND,
     uncompress::COMMAND,
@@ -65,14 +72,28 @@ pub(crate) const COMMANDS: &[Command] = &[
     retry::COMMAND,
     memory::COMMAND,
     skills::COMMAND,
+    hooks::COMMAND,
+    plugins::COMMAND,
+    mcp::COMMAND,
+    reload_mcp::COMMAND,
     status::COMMAND,
+    model::COMMAND,
     yolo::COMMAND,
 ];
+
+pub(crate) use background::aside;
 
 /// Runs a command and tells what came of it.
 pub(crate) async fn run(session: &mut Session, name: &str, args: &str) {
     let known = COMMANDS.iter().find(|command| command.names.contains(&name));
     let Some(command) = known else {
+        if let Some(said) = plugins::brought(session, name, args.trim()).await {
+            match said {
+                Ok(text) => session.sink.status(text),
+                Err(error) => session.sink.warn(format!("/{name}: {error}")),
+            }
+            return;
+        }
         let library = session.shared.library.clone();
         if let Some(text) = skill_turns::invoked(&library, name, args, session.id.as_str()) {
             session.inbox.expect_turn();

@@ -11,12 +11,12 @@ pub(super) const COMMAND: Command = Command {
     names: &["new", "reset", "clear"],
     args: "[TITLE]",
     help: "end this session and start another",
-    run: |session, args| Box::pin(std::future::ready(start(session, args))),
+    run: |session, args| Box::pin(start(session, args)),
 };
 
-fn start(session: &mut Session, title: &str) -> Result<String, CommandError> {
+async fn start(session: &mut Session, title: &str) -> Result<String, CommandError> {
     let from = session.id.clone();
-    session.leave(Boundary::New)?;
+    session.leave(Boundary::New).await?;
     session.id = clock::fresh_session_id();
     session.root = session.id.clone();
     session.started_at = clock::now();

@@ -10,10 +10,10 @@ pub(super) const COMMAND: Command = Command {
     names: &["resume", "sessions"],
     args: "[ID|TITLE]",
     help: "go on with another session; without a name, list the newest",
-    run: |session, args| Box::pin(std::future::ready(resume(session, args))),
+    run: |session, args| Box::pin(resume(session, args)),
 };
 
-fn resume(session: &mut Session, name: &str) -> Result<String, CommandError> {
+async fn resume(session: &mut Session, name: &str) -> Result<String, CommandError> {
     if name.is_empty() {
         return list(session);
     }
@@ -23,7 +23,7 @@ fn resume(session: &mut Session, name: &str) -> Result<String, CommandError> {
         return Ok("this is that session".to_owned());
     }
     let from = session.id.clone();
-    session.leave(Boundary::Resumed)?;
+    session.leave(Boundary::Resumed).await?;
     session.open(&tip)?;
     session.arrived(&from, Boundary::Resumed);
     Ok(format!(

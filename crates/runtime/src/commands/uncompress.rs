@@ -32,7 +32,7 @@ async fn uncompress(session: &mut Session, args: &str) -> Result<String, Command
         | EngineError::Busy(text) => CommandError::Refused(text),
     })?;
     let from = session.id.clone();
-    session.leave(Boundary::Uncompressed)?;
+    session.leave(Boundary::Uncompressed).await?;
     session.open(&undone.session_id)?;
     session.arrived(&from, Boundary::Uncompressed);
     Ok(format!(

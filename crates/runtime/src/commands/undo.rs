@@ -32,5 +32,6 @@ pub(super) fn rewind(session: &mut Session, turns: u32) -> Result<u64, CommandEr
     session.history = prepare::live(session)?;
     session.gauge.meter.change_model();
     session.executor.session().forget_reads();
+    session.memory_rewound();
     Ok(rows)
 }

@@ -64,6 +64,8 @@ pub(super) fn executor(shared: &Shared, specs: &[ToolSpec], session: &SessionId,
             curated: curated.clone(),
             store: shared.store.clone(),
             origin: Origin::BackgroundReview,
+            // What a review writes is nobody's turn.
+            external: None,
         };
         registry.add("memory", erase(tool));
     }
@@ -79,6 +81,7 @@ pub(super) fn executor(shared: &Shared, specs: &[ToolSpec], session: &SessionId,
     let selection = Selection {
         names: specs.iter().map(|spec| spec.name.clone()).collect(),
         compact: false,
+        beyond: None,
     };
     let tools = ToolSession::new(setup::tool_settings(shared, session.as_str(), window));
     tools.hide_secrets(setup::secrets(&shared.loaded));

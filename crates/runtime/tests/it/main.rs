@@ -8,11 +8,17 @@
 
 mod approvals;
 mod arrows;
+mod commands;
 mod compression;
 mod crash;
+mod delegation;
+mod external;
+mod hooks;
 mod laws;
 mod memory;
 mod mutations;
+mod plugins;
+mod recoveries;
 mod review;
 mod rig;
 mod sessions;

@@ -75,6 +75,7 @@ fn delete_one(connection: &Connection, id: &SessionId) -> Result<Vec<String>> {
         "DELETE FROM compactions WHERE session_before = ?1 OR session_after = ?1",
         "DELETE FROM compression_locks WHERE session_id = ?1",
         "DELETE FROM session_model_usage WHERE session_id = ?1",
+        "DELETE FROM async_delegations WHERE origin_session = ?1",
         "DELETE FROM state_meta WHERE key = 'goal:' || ?1",
         "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?1",
         "DELETE FROM messages WHERE session_id = ?1",

@@ -13,6 +13,8 @@ use crate::{Insights, ModelUsage, Result};
 
 /// Begins the keys of `state_meta` under which the money of a day stands.
 const DAY: &str = "spent_usd:";
+/// The task under which a session is charged for its subagents; they are counted in their own sessions too.
+pub(crate) const DELEGATE: &str = "delegate";
 /// Days that are remembered.
 const REMEMBERED: &str = "-100 days";
 
@@ -78,7 +80,7 @@ fn models(connection: &Connection, since: Timestamp) -> Result<Vec<ModelUsage>> 
         "SELECT model, billing_provider, task, sum(api_call_count), sum(input_tokens), sum(output_tokens),
                 sum(cache_read_tokens), sum(cache_write_tokens), sum(reasoning_tokens), sum(estimated_cost_usd),
                 max(coalesce(cost_status, 'unknown') IN ('unknown', 'partial'))
-         FROM session_model_usage WHERE last_seen >= ?1
+         FROM session_model_usage WHERE last_seen >= ?1 AND task <> 'delegate'
          GROUP BY model, billing_provider, task ORDER BY 10 DESC, 5 DESC, 1",
     )?;
     let rows = statement.query_map([since.0], |found| {

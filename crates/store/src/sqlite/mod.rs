@@ -10,6 +10,7 @@ mod calls;
 pub mod care;
 mod connection;
 mod content;
+mod delegations;
 mod erase;
 mod frozen;
 mod fts;
@@ -38,9 +39,9 @@ use talaria_types::{Message, MessageId, SessionId, StoredMessage, Timestamp, Tur
 
 use self::writer::Writer;
 use crate::{
-    CallJournal, CompactionRow, Insights, LeaseOutcome, ListFilter, Listed, NewSession, RecordRow, Result,
-    Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore, SessionTotals, StoreError,
-    StoreStats, TurnRecord, Undone, UsageRow,
+    CallJournal, CompactionRow, Delegation, Insights, LeaseOutcome, ListFilter, Listed, NewSession,
+    RecordRow, Result, Rotation, RotationIds, SearchQuery, SearchResults, SessionRow, SessionStore,
+    SessionTotals, StoreError, StoreStats, TurnRecord, Undone, UsageRow,
 };
 
 /// The store in `state.db`.
@@ -464,6 +465,37 @@ impl SessionStore for SqliteStore {
 
     fn release_lease(&self, session: &SessionId, holder: &str) -> Result<()> {
         self.write_soon(|connection| journal::release_lease(connection, session, holder))
+    }
+
+    fn delegates(&self, session: &SessionId) -> Result<Vec<SessionRow>> {
+        self.read(|connection| delegations::delegates(connection, session))
+    }
+
+    fn delegate(&self, delegation: &Delegation) -> Result<()> {
+        self.write(|connection| delegations::create(connection, delegation))
+    }
+
+    fn end_delegation(&self, id: &str, state: &str, result: &Value, at: Timestamp) -> Result<()> {
+        self.write(|connection| delegations::end(connection, id, (state, result), at))
+    }
+
+    fn open_delegations(&self, session: &SessionId, at: Timestamp) -> Result<Vec<Delegation>> {
+        let open = self.read(|connection| delegations::open(connection, session))?;
+        if !open.iter().any(|found| found.abandoned) {
+            return Ok(open.into_iter().map(|found| found.delegation).collect());
+        }
+        self.write(|connection| delegations::bury(connection, session, at))
+    }
+
+    fn deliver(
+        &self,
+        delegation: &str,
+        session: &SessionId,
+        message: &Arc<Message>,
+        at: Timestamp,
+    ) -> Result<Option<MessageId>> {
+        let rows = append::encode_all(std::slice::from_ref(message), &self.images)?;
+        self.write(|connection| delegations::deliver(connection, delegation, session, (&rows, at)))
     }
 
     fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>> {

@@ -141,7 +141,9 @@ pub(crate) fn add_usage(
     if main {
         add_to_session(connection, id, usage)?;
     }
-    super::insights::add_to_day(connection, usage.cost_usd.unwrap_or_default(), at)?;
+    if usage.task != super::insights::DELEGATE {
+        super::insights::add_to_day(connection, usage.cost_usd.unwrap_or_default(), at)?;
+    }
     let (provider, base_url, mode) = &usage.billing;
     let status = if usage.cost_usd.is_some() {
         "known"

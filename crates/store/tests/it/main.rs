@@ -7,6 +7,8 @@ mod common;
 #[cfg(test)]
 mod compat;
 #[cfg(test)]
+mod delegations;
+#[cfg(test)]
 mod rotation;
 #[cfg(test)]
 mod search;

@@ -61,6 +61,14 @@ pub const FAMILIES: &[Family] = &[
         files::delete_outside,
     ),
     row(
+        (
+            "delete_unknown",
+            "delete of a file whose name is only known when it runs",
+        ),
+        ("rm \"$target\"", "target=notes.txt; rm \"$target\""),
+        files::delete_unknown,
+    ),
+    row(
         ("shred", "destruction of a file's content"),
         ("shred notes.txt", "truncate -s 10 notes.txt"),
         |call, _| call.program == "shred",

@@ -10,10 +10,11 @@
 use talaria_types::{ApprovalAnswer, ApprovalRequest};
 use tokio_util::sync::CancellationToken;
 
+use super::disk::Disk;
 use super::grants::SmartVerdict;
 use super::normalize::visible;
 use super::{Danger, Grants, Mode, Surroundings, Verdict, deny, judge};
-use crate::{Host, ToolContext, ToolSettings};
+use crate::{Host, ToolContext, ToolSession, ToolSettings};
 
 /// Decides about commands of one call.
 pub struct Gate<'a> {
@@ -21,6 +22,7 @@ pub struct Gate<'a> {
     grants: &'a Grants,
     host: &'a dyn Host,
     folder: String,
+    session: &'a ToolSession,
     call: &'a str,
     cancel: &'a CancellationToken,
 }
@@ -45,6 +47,7 @@ impl<'a> Gate<'a> {
             grants: cx.session.grants(),
             host: cx.host,
             folder: cx.session.cwd().to_string_lossy().into_owned(),
+            session: cx.session,
             call: &cx.call.id,
             cancel: cx.cancel,
         }
@@ -66,7 +69,15 @@ impl<'a> Gate<'a> {
             home: home.as_deref(),
             sudo_password: std::env::var_os("SUDO_PASSWORD").is_some(),
         };
-        let dangers = match judge(command, surroundings) {
+        let made = self.session.made_files();
+        let disk = Disk {
+            around: surroundings,
+            made: &made,
+        };
+        let verdict = judge(command, surroundings).and(disk.look(command));
+        // What it writes may be run by a later one.
+        self.session.makes_files(disk.writes(command));
+        let dangers = match verdict {
             Verdict::Block(reason) => {
                 return Err(blocked(&format!(
                     "this command {reason}, and such commands never run"
@@ -95,6 +106,47 @@ impl<'a> Gate<'a> {
                 message: "interrupted by the user before this command was approved; it was not run".into(),
             }),
         }
+    }
+
+    /// Whether `tool`, which belongs to somebody else, may be called with `shown`; asks the person once
+    /// for each tool. Consent is kept for the session, or for good in `command_allowlist`.
+    ///
+    /// # Errors
+    /// When it may not, with what the model is told.
+    pub async fn check_tool(&self, tool: &str, shown: &str, reason: &str) -> Result<(), Refusal> {
+        let settings = self.settings;
+        let off = settings.yolo || self.grants.is_yolo() || settings.approval_mode == Mode::Off;
+        if off || self.grants.allows_tool(tool, &settings.allowlist) {
+            return Ok(());
+        }
+        if !self.host.can_ask() {
+            return Err(denied(&format!(
+                "{tool} needs consent ({reason}) and there is nobody to ask; the user can allow it with --yolo, or                  for good by adding {tool} to command_allowlist"
+            )));
+        }
+        let request = ApprovalRequest {
+            id: format!("approval_{}", self.call),
+            tool: tool.to_owned(),
+            command: visible(&talaria_redact::redact(shown)),
+            reason: visible(reason),
+            may_always: true,
+        };
+        let answer = tokio::select! {
+            answer = self.host.approve(request) => answer,
+            () = self.cancel.cancelled() => return Err(Refusal {
+                status: "interrupted",
+                message: format!("interrupted by the user before {tool} was approved; it was not called"),
+            }),
+        };
+        match answer {
+            ApprovalAnswer::Once => {}
+            ApprovalAnswer::Session => self.grants.grant_tool(tool, false),
+            ApprovalAnswer::Always => self.grants.grant_tool(tool, true),
+            ApprovalAnswer::Deny => {
+                return Err(denied(&format!("the user did not approve {tool} ({reason})")));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the whole command stands in `command_allowlist`, or matches a pattern there.

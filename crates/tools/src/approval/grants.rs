@@ -30,6 +30,8 @@ pub struct Grants {
 #[derive(Default)]
 struct Inner {
     session: BTreeSet<&'static str>,
+    /// Tools of others that were allowed, by name.
+    tools: BTreeSet<String>,
     permanent: Vec<String>,
     yolo: bool,
     judge: Option<SmartJudge>,
@@ -50,6 +52,17 @@ impl Grants {
         self.lock().yolo = yolo;
     }
 
+    /// What `other` allows for its session is allowed here too.
+    pub fn join(&self, other: &Self) {
+        let (session, yolo) = {
+            let other = other.lock();
+            (other.session.clone(), other.yolo)
+        };
+        let mut inner = self.lock();
+        inner.session.extend(session);
+        inner.yolo |= yolo;
+    }
+
     /// Families that were allowed for good since this was last called, to be added to `command_allowlist`.
     pub fn newly_permanent(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().permanent)
@@ -59,7 +72,7 @@ impl Grants {
         self.lock().judge.clone()
     }
 
-    pub(super) fn is_yolo(&self) -> bool {
+    pub(crate) fn is_yolo(&self) -> bool {
         self.lock().yolo
     }
 
@@ -71,6 +84,19 @@ impl Grants {
         let family = FAMILIES.iter().find(|family| family.key == danger.key);
         let listed = family.is_some_and(|family| allowlist.iter().any(|name| family.is_called(name)));
         listed || self.lock().session.contains(danger.key)
+    }
+
+    /// Whether the tool of somebody else was allowed, here or in `allowlist`.
+    pub(super) fn allows_tool(&self, tool: &str, allowlist: &[String]) -> bool {
+        allowlist.iter().any(|name| name == tool) || self.lock().tools.contains(tool)
+    }
+
+    pub(super) fn grant_tool(&self, tool: &str, for_good: bool) {
+        let mut inner = self.lock();
+        let is_new = inner.tools.insert(tool.to_owned());
+        if for_good && is_new {
+            inner.permanent.push(tool.to_owned());
+        }
     }
 
     pub(super) fn grant(&self, danger: Danger, for_good: bool) {

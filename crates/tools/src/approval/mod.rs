@@ -10,6 +10,7 @@
 //! that a command runs is not looked into.
 
 mod deny;
+mod disk;
 mod families;
 mod gate;
 mod grants;
@@ -31,6 +32,7 @@ pub use families::{FAMILIES, Family};
 pub use gate::{Gate, Refusal};
 pub use grants::{Grants, SmartJudge, SmartVerdict};
 pub use hardline::{HARDLINE, Hardline};
+pub(crate) use normalize::visible;
 pub use path::{protected_write, protected_write_for};
 
 pub(crate) use shell::{Call, Scene, last_program, takes_commands};

@@ -21,7 +21,7 @@ pub(crate) fn normalize(command: &str) -> String {
 }
 
 /// `text` for a person: what is invisible in it, moves the cursor or changes its direction is spelled out.
-pub(super) fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         let moves = c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}');

@@ -153,7 +153,7 @@ pub(super) fn protected_path(path: &str) -> Option<&'static str> {
 }
 
 /// `path` with links followed as far as it exists.
-fn real_path(path: &Path) -> std::path::PathBuf {
+pub(super) fn real_path(path: &Path) -> std::path::PathBuf {
     for base in path.ancestors() {
         if let Ok(real) = std::fs::canonicalize(base) {
             return path.strip_prefix(base).map_or_else(

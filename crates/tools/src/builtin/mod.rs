@@ -1,6 +1,7 @@
 //! The built-in tools, one file or folder each.
 
 mod clarify;
+mod execute_code;
 mod patch;
 pub mod process;
 mod read_file;
@@ -18,6 +19,7 @@ use crate::tool::erase;
 pub(crate) fn all() -> Vec<(&'static str, Arc<dyn AnyTool>)> {
     vec![
         ("clarify", erase(clarify::Clarify)),
+        ("code_execution", erase(execute_code::ExecuteCode)),
         ("file", erase(patch::Patch)),
         ("file", erase(read_file::ReadFile)),
         ("file", erase(search_files::SearchFiles)),

@@ -5,11 +5,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use talaria_types::{Effect, ToolCall};
 
 use crate::tool::Parallel;
-use crate::{AnyTool, Registry, Selection, ToolSession, arguments};
+use crate::{AnyTool, Registry, Selection, ToolSession, arguments, deferred};
+
+/// As much of a name nobody knows is said back.
+const SHOWN: usize = 80;
 
 /// A batch, understood.
 pub(super) struct Plan {
@@ -51,6 +54,17 @@ pub(super) struct Ready {
     parallel: Parallel,
 }
 
+impl Ready {
+    /// The same call with other arguments, understood as the model's are.
+    pub(super) fn with(&self, args: Value, session: &ToolSession) -> Self {
+        let args = match args {
+            Value::Object(args) => args,
+            _ => Map::new(),
+        };
+        ready(Arc::clone(&self.tool), args, session)
+    }
+}
+
 impl Planned {
     /// The tool's name and reach, for the journal. What will not run has no effect.
     pub(super) fn tool(&self) -> (&str, Effect) {
@@ -64,7 +78,7 @@ impl Planned {
 impl Plan {
     pub(super) fn new(
         calls: &[ToolCall],
-        registry: &Registry,
+        registry: &Arc<Registry>,
         selection: &Selection,
         session: &ToolSession,
     ) -> Self {
@@ -96,25 +110,72 @@ impl Plan {
 
 fn understand(
     call: &ToolCall,
+    registry: &Arc<Registry>,
+    selection: &Selection,
+    session: &ToolSession,
+) -> Result<Ready, (String, String)> {
+    let Some(tool) = find(&call.name, registry, selection) else {
+        return Err(no_such_tool(&call.name, &selection.names));
+    };
+    let name = tool.spec().name.clone();
+    let args = arguments::understand(&name, &call.arguments)
+        .map_err(|misread| (name.clone(), misread.text().to_owned()))?;
+    if name == deferred::CALL {
+        return beyond(args, registry, selection, session);
+    }
+    Ok(ready(tool, args, session))
+}
+
+/// The tool that `name` means: one of the session's own, or one of those that reach the others.
+fn find(name: &str, registry: &Arc<Registry>, selection: &Selection) -> Option<Arc<dyn AnyTool>> {
+    let name = arguments::resolve(name, &selection.names)?;
+    registry
+        .get(name)
+        .or_else(|| deferred::tool(name, registry, selection))
+}
+
+/// The call of another tool that `tool_call` stands for; from here on it is that tool's call.
+fn beyond(
+    mut args: Map<String, Value>,
     registry: &Registry,
     selection: &Selection,
     session: &ToolSession,
 ) -> Result<Ready, (String, String)> {
-    const SHOWN: usize = 80;
-    let found = arguments::resolve(&call.name, &selection.names).and_then(|name| registry.get(name));
-    let Some(tool) = found else {
-        let shown: String = call.name.trim().chars().take(SHOWN).collect();
-        let valid = selection.names.join(", ");
-        let error = if shown.is_empty() {
-            format!("the call names no tool; available tools: {valid}")
-        } else {
-            format!("unknown tool: {shown}; available tools: {valid}")
-        };
-        return Err((shown, error));
+    let wrong = |text: String| (deferred::CALL.to_owned(), text);
+    let Some(Value::String(name)) = args.remove("name") else {
+        return Err(wrong(
+            "name is missing: the tool's name, as tool_search gives it".to_owned(),
+        ));
     };
+    let reachable = registry.reachable(selection);
+    let own = selection.names.iter().filter_map(|name| registry.get(name));
+    let tools: Vec<_> = reachable.into_iter().chain(own).collect();
+    let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+    let found = arguments::resolve(&name, &names);
+    let Some(tool) = found.and_then(|found| tools.into_iter().find(|tool| tool.spec().name == found)) else {
+        let shown: String = name.chars().take(SHOWN).collect();
+        return Err(wrong(format!(
+            "there is no tool {shown:?}; look for one with {}",
+            deferred::SEARCH
+        )));
+    };
+    let inner = match args.remove("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(inner)) => inner,
+        Some(Value::String(text)) => arguments::understand(&name, &text)
+            .map_err(|misread| (name.clone(), misread.text().to_owned()))?,
+        Some(_) => {
+            return Err(wrong(format!(
+                "arguments must be an object with the arguments of {name}"
+            )));
+        }
+    };
+    Ok(ready(tool, inner, session))
+}
+
+/// A call that can run, of arguments that are an object.
+fn ready(tool: Arc<dyn AnyTool>, mut args: Map<String, Value>, session: &ToolSession) -> Ready {
     let name = tool.spec().name.clone();
-    let mut args = arguments::understand(&name, &call.arguments)
-        .map_err(|misread| (name.clone(), misread.text().to_owned()))?;
     arguments::coerce(&mut args, &tool.spec().parameters);
     args.sort_keys();
     let args = Value::Object(args);
@@ -122,13 +183,24 @@ fn understand(
         Parallel::Path(path) => Parallel::Path(session.absolute(&path)),
         other => other,
     };
-    Ok(Ready {
+    Ready {
         key: format!("{name} {args}"),
         name,
-        tool: Arc::clone(tool),
+        tool,
         args,
         parallel,
-    })
+    }
+}
+
+fn no_such_tool(name: &str, valid: &[String]) -> (String, String) {
+    let shown: String = name.trim().chars().take(SHOWN).collect();
+    let valid = valid.join(", ");
+    let error = if shown.is_empty() {
+        format!("the call names no tool; available tools: {valid}")
+    } else {
+        format!("unknown tool: {shown}; available tools: {valid}")
+    };
+    (shown, error)
 }
 
 fn segments(calls: &[Planned]) -> Vec<Range<usize>> {

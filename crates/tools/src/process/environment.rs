@@ -136,6 +136,12 @@ pub(crate) fn is_kept_back(name: &str, settings: &ToolSettings) -> bool {
     !passed && (listed(TOOL_SECRETS) || prefixed(false))
 }
 
+/// The variables of a program that is started for the person and not for the model: hooks, plugins.
+/// The same keys stay out.
+pub fn outer_variables(settings: &ToolSettings) -> BTreeMap<OsString, OsString> {
+    filtered(std::env::vars_os(), settings, "", false)
+}
+
 /// What of `inherited` a command sees; `pty` when it gets a terminal.
 pub(crate) fn filtered(
     inherited: impl Iterator<Item = (OsString, OsString)>,

@@ -26,8 +26,13 @@ mod tests;
 
 pub(crate) use capture::{Capture, SHOWN, last_chars};
 pub(crate) use clean::strip_escapes;
-pub(crate) use foreground::{End, Finished, Running};
+pub use environment::outer_variables;
+pub(crate) use environment::{Variables, filtered, find_program};
+pub(crate) use foreground::{End, Finished, Running, thread};
+pub(crate) use group::Tree;
 pub(crate) use job::{Job, JobOptions, Status};
 pub(crate) use launch::unusable;
-pub(crate) use spawn::{Wiring, start};
+pub(crate) use memory::quote;
+pub(crate) use spawn::{Started, Wiring, start};
 pub use table::ProcessTable;
+pub(crate) use watchdog::Watched;

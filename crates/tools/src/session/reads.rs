@@ -1,7 +1,7 @@
 //! Which parts of which files the model has seen, so that it is not sent them again
 //! and is warned before it overwrites what it has not seen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -33,7 +33,7 @@ pub(crate) enum Repeat {
 }
 
 /// A page of a file: path, first line, number of lines.
-type View = (PathBuf, u64, u64);
+pub(crate) type View = (PathBuf, u64, u64);
 
 /// The log.
 #[derive(Debug, Default)]
@@ -41,6 +41,8 @@ pub(crate) struct ReadLog {
     views: HashMap<View, (Stamp, u32)>,
     stamps: HashMap<PathBuf, Stamp>,
     search: Option<(String, u32)>,
+    /// Files that were written here.
+    made: HashSet<PathBuf>,
 }
 
 impl ReadLog {
@@ -69,14 +71,43 @@ impl ReadLog {
     pub(crate) fn written(&mut self, path: &Path, now: Option<Stamp>) {
         self.views.retain(|(seen, _, _), _| seen != path);
         match now {
-            Some(now) => self.stamps.insert(path.to_owned(), now),
+            Some(now) => {
+                self.made.insert(path.to_owned());
+                self.stamps.insert(path.to_owned(), now)
+            }
             None => self.stamps.remove(path),
         };
+    }
+
+    /// The files that were written here.
+    pub(crate) fn made(&self) -> &HashSet<PathBuf> {
+        &self.made
+    }
+
+    /// These are, or are about to be.
+    pub(crate) fn makes(&mut self, files: Vec<PathBuf>) {
+        const MOST: usize = 4_096;
+        let room = MOST.saturating_sub(self.made.len());
+        self.made.extend(files.into_iter().take(room));
     }
 
     /// Whether the file was changed by someone else since it was last read or written here.
     pub(crate) fn stale(&self, path: &Path, now: Stamp) -> bool {
         self.stamps.get(path).is_some_and(|then| *then != now)
+    }
+
+    /// The files that are not any more as they were when they were last read or written here, each told once.
+    pub(crate) fn take_changed(&mut self, now: impl Fn(&Path) -> Option<Stamp>) -> Vec<PathBuf> {
+        let changed = |(path, then): &(&PathBuf, &Stamp)| now(path) != Some(**then);
+        let mut paths: Vec<PathBuf> = self
+            .stamps
+            .iter()
+            .filter(changed)
+            .map(|(path, _)| path.clone())
+            .collect();
+        paths.sort();
+        self.views.retain(|(seen, _, _), _| !paths.contains(seen));
+        paths
     }
 
     /// Counts the same search in a row: 1 for a new one.
@@ -92,6 +123,16 @@ impl ReadLog {
     /// Another tool ran, so looking again may show something new.
     pub(crate) fn other_tool(&mut self) {
         self.search = None;
+    }
+
+    /// Takes the views away, so that a look at a file is answered as if it were the first.
+    pub(crate) fn set_aside(&mut self) -> HashMap<View, (Stamp, u32)> {
+        std::mem::take(&mut self.views)
+    }
+
+    /// The views are again what the model was sent; those since were none.
+    pub(crate) fn put_back(&mut self, views: HashMap<View, (Stamp, u32)>) {
+        self.views = views;
     }
 
     /// The model no longer has what it was sent.

@@ -46,3 +46,27 @@ fn a_halt_of_the_guard_rails_ends_the_turn_with_its_words() {
         }
     );
 }
+
+#[test]
+fn a_round_that_only_runs_scripts_costs_no_call_and_a_turn_of_them_ends_all_the_same() {
+    let rounds = |tools: &'static [&'static str], times: usize| {
+        (0..times).flat_map(move |_| [Happening::Says(calls(tools)), ran()])
+    };
+    let api_calls = |tools: &'static [&'static str]| {
+        let (trace, ending) = Script::new(rounds(tools, 1_000).chain([Happening::Says(text("so"))])).play();
+        assert!(
+            matches!(
+                ending.outcome,
+                Outcome::TurnLimit { .. } | Outcome::Replied { .. }
+            ),
+            "{trace}"
+        );
+        ending.tally.api_calls
+    };
+    let plain = api_calls(&["terminal"]);
+    let mixed = api_calls(&["execute_code", "terminal"]);
+    let scripts = api_calls(&["execute_code"]);
+    assert_eq!(plain, mixed);
+    // The closing call is made once either way.
+    assert_eq!(scripts - 1, 2 * (plain - 1));
+}

@@ -141,7 +141,7 @@ fn valid(key: &str) -> Result<SecretString, Failure> {
 }
 
 /// The key as it is typed, unseen, or piped in.
-fn typed(provider: &str) -> Result<String, Failure> {
+pub(in crate::commands) fn typed(provider: &str) -> Result<String, Failure> {
     let input = std::io::stdin();
     let unseen = if input.is_terminal() {
         output::notes(&format!("key for {provider} (it is not shown): "));

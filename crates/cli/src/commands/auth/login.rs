@@ -87,7 +87,7 @@ impl Way<'_> {
 }
 
 /// Opens an address in the person's browser, if there is one. The address is printed beside.
-fn open(url: &str) {
+pub(crate) fn open(url: &str) {
     let program = if cfg!(target_os = "macos") {
         "open"
     } else {

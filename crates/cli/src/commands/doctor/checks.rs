@@ -166,3 +166,25 @@ fn is_program(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
+
+/// The memory provider: known, and given what it needs. It is not reached for.
+pub(super) fn memory(place: &Place) -> Vec<Finding> {
+    use talaria_memory::providers::table;
+    const NAME: &str = "memory";
+    let loaded = place
+        .cwd(None)
+        .and_then(|cwd| place.config(&cwd, &Overrides::default()));
+    // What is wrong with the configuration is said by its own check.
+    let Ok(loaded) = loaded else { return Vec::new() };
+    let Some(name) = super::super::memory::providers::configured(&loaded) else {
+        return Vec::new();
+    };
+    let finding = match table::row(name) {
+        None => Finding::warning(NAME, format!("there is no memory provider {name:?}")),
+        Some(row) => match row.build(&talaria_runtime::memory_place(&loaded, "cli")) {
+            Ok(_) => return vec![Finding::ok(NAME, format!("{name} ({})", row.about))],
+            Err(error) => Finding::warning(NAME, error.to_string()),
+        },
+    };
+    vec![finding.hint("turns run without it; `talaria memory providers` lists them")]
+}

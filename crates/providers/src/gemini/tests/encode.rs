@@ -52,6 +52,22 @@ fn a_request_in_the_protocols_words() {
 }
 
 #[test]
+fn a_call_through_another_tool_is_answered_under_its_calls_name() {
+    let mut request = conversation();
+    let mut through = calling("call_3", "{}");
+    through.tool_calls[0].name = "tool_call".to_owned();
+    request.messages.push(Arc::new(through));
+    request
+        .messages
+        .push(Arc::new(Message::tool("call_3", "mcp__s__t", "done")));
+    let sent = String::from_utf8(encoded("gemini-test-1", &request).body).unwrap();
+    assert!(
+        sent.contains(r#""functionResponse":{"name":"tool_call""#) && !sent.contains("mcp__s__t"),
+        "{sent}"
+    );
+}
+
+#[test]
 fn the_method_says_whether_it_streams() {
     let mut request = request();
     assert_eq!(

@@ -44,7 +44,7 @@ fn interpreter(name: &str) -> Option<&'static str> {
     KNOWN.iter().find(|known| **known == bare).copied()
 }
 
-pub(super) fn runs_code(call: &Call) -> bool {
+pub(in super::super) fn runs_code(call: &Call) -> bool {
     call.is(SHELLS) || interpreter(&call.program).is_some()
 }
 

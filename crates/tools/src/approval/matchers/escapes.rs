@@ -26,8 +26,15 @@ pub(in super::super) fn program_escape(call: &Call, _: &Scene) -> bool {
             .any(|text| names.iter().any(|name| text.starts_with(name)))
     };
     match call.program.as_str() {
-        "awk" | "gawk" | "mawk" | "nawk" => awk_runs(call),
-        "sed" | "gsed" => sed_scripts(call).any(|script| sed::read(&script).runs),
+        // A program that stands in a file is not read.
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            awk_runs(call) || begins(&["-f", "--file", "-E", "--exec", "-i", "--include"])
+        }
+        "sed" | "gsed" => {
+            sed_scripts(call).any(|script| sed::read(&script).runs)
+                || begins(&["-f", "--file"])
+                || has(&["-nf", "-Ef", "-rf", "-nEf", "-nrf"])
+        }
         "tar" | "gtar" | "bsdtar" => {
             begins(&[
                 "--checkpoint-action",
@@ -36,7 +43,8 @@ pub(in super::super) fn program_escape(call: &Call, _: &Scene) -> bool {
                 "--info-script",
                 "--new-volume-script",
                 "-F",
-            ]) || value(call, 'I', "--use-compress-program").is_some_and(|program| !is_compressor(&program))
+            ]) || call.has_option('P', "absolute-names") && call.has_option('x', "extract")
+                || value(call, 'I', "--use-compress-program").is_some_and(|program| !is_compressor(&program))
         }
         "vim" | "vi" | "nvim" | "view" | "vimdiff" | "gvim" => {
             begins(&["-c", "--cmd", "-S", "-es", "+!", "+:!"])
@@ -76,7 +84,8 @@ pub(in super::super) fn program_escape(call: &Call, _: &Scene) -> bool {
                 commands
                     .iter()
                     .any(|name| text.contains(&format!("{name}=")) || text.starts_with(&format!("{name} ")))
-            }) || call.program != "ssh" && has(&["-S"])
+            }) || begins(&["-F"])
+                || call.program != "ssh" && has(&["-S"])
         }
         "rsync" => {
             let shell = value(call, 'e', "--rsh");

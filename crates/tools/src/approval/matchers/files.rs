@@ -27,6 +27,11 @@ pub(in super::super) fn delete_outside(call: &Call, _: &Scene) -> bool {
         && call.operands().iter().any(|word| outside(&call.path(word)))
 }
 
+/// A name that is only known when it runs may be any.
+pub(in super::super) fn delete_unknown(call: &Call, _: &Scene) -> bool {
+    call.is(&["rm", "unlink", "shred"]) && call.operands().iter().any(|word| !word.is_known())
+}
+
 pub(in super::super) fn xargs_delete(call: &Call, _: &Scene) -> bool {
     call.program == "rm"
         && call

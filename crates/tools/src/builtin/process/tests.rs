@@ -18,6 +18,7 @@ impl Desk {
             call: &call,
             session: &self.session,
             host: &self.host,
+            inner: None,
             cancel: &self.cancel,
         };
         let output = Process

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use talaria_types::Effect;
 
 use crate::approval::Gate;
-use crate::process::{Capture, JobOptions, Running, Wiring, start, unusable};
+use crate::process::{Capture, End, Finished, JobOptions, Running, Wiring, start, unusable};
 use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession};
 
 /// A foreground command may not be given more seconds.
@@ -143,6 +143,7 @@ async fn foreground(
     cx.host.spawned(cx.call, started.pid);
     let running = Running::new(started, capture).map_err(failed)?;
     let mut finished = running.finish(Duration::from_secs(limit), cx.cancel).await;
+    transform(&mut finished, args, cx, shown).await;
     let left = processes.settle(&prepared, &mut finished, cx.session.settings());
     // A folder that was asked for is for this command only, unless it moved on from there.
     let moved = left.filter(|left| {
@@ -158,6 +159,28 @@ async fn foreground(
         limit,
         moved.as_deref(),
     ))
+}
+
+/// Lets others put something in the place of what a command printed.
+async fn transform(finished: &mut Finished, args: &TerminalArgs, cx: &ToolContext<'_>, most: usize) {
+    if !cx.host.consults() || cx.cancel.is_cancelled() {
+        return;
+    }
+    let mask = cx.session.mask();
+    let printed = mask
+        .text(&finished.output.text, crate::mask::Mode::Output)
+        .into_owned();
+    let code = match finished.end {
+        End::Exited(code) => code,
+        End::TimedOut | End::Interrupted => -1,
+    };
+    let other = tokio::select! {
+        other = cx.host.printed(&args.command, &printed, code) => other,
+        () = cx.cancel.cancelled() => None,
+    };
+    if let Some(text) = other {
+        finished.output.text = text.chars().take(most).collect();
+    }
 }
 
 fn background(args: &TerminalArgs, cx: &ToolContext<'_>, cwd: &Path) -> Result<ToolOutput, ToolError> {

@@ -92,6 +92,7 @@ impl Desk {
             call: &call,
             session: &self.session,
             host: &self.host,
+            inner: None,
             cancel: &self.cancel,
         };
         Terminal.run(serde_json::from_value(args).unwrap(), &cx).await
