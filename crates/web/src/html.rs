@@ -68,7 +68,7 @@ fn whole(html: &str, url: &Url) -> Page {
     document.select(NOISE).remove();
     without_inlined_images(&document);
     for (element, attribute) in [("a[href]", "href"), ("img[src]", "src")] {
-        for node in document.select(element).iter() {
+        for node in &document.select(element) {
             let target = node.attr(attribute).unwrap_or_default();
             if let Ok(absolute) = url.join(&target) {
                 node.set_attr(attribute, absolute.as_str());
