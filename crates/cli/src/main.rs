@@ -28,5 +28,17 @@ fn main() -> ExitCode {
         output::line(concat!("talaria ", env!("CARGO_PKG_VERSION")));
         return ExitCode::SUCCESS;
     }
+    // The part of a PDF's reader that may fail (see `talaria_web::pdf`).
+    if let [_, only] = typed.as_slice()
+        && only == talaria_web::pdf::ARGUMENT
+    {
+        return match talaria_web::pdf::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                output::note(&why);
+                ExitCode::FAILURE
+            }
+        };
+    }
     ExitCode::from(commands::run(&typed))
 }

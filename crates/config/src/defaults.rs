@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AgentConfig, ApprovalsConfig, CodeExecutionConfig, CompressionConfig, Config, CuratorConfig,
+    AgentConfig, ApprovalsConfig, CodeExecutionConfig, CompressionConfig, Config, CronConfig, CuratorConfig,
     DelegationConfig, DisplayConfig, GoalsConfig, GuardrailsConfig, LoggingConfig, MemoryConfig,
     PromptCachingConfig, SecurityConfig, SessionResetConfig, SessionsConfig, SkillsConfig, TerminalConfig,
-    ToolSearchConfig,
+    ToolSearchConfig, WebConfig,
 };
 
 impl Default for Config {
@@ -33,6 +33,8 @@ impl Default for Config {
             budget: crate::BudgetConfig::default(),
             display: DisplayConfig::default(),
             security: SecurityConfig::default(),
+            web: WebConfig::default(),
+            cron: CronConfig::default(),
             sessions: SessionsConfig::default(),
             session_reset: SessionResetConfig::default(),
             goals: GoalsConfig::default(),
@@ -65,6 +67,7 @@ impl Default for AgentConfig {
             system_prompt: None,
             tool_use_enforcement: "auto".to_owned(),
             clarify_timeout: 3600,
+            image_input_mode: "auto".to_owned(),
         }
     }
 }
@@ -153,6 +156,7 @@ impl Default for ApprovalsConfig {
         Self {
             mode: "smart".to_owned(),
             timeout: 60,
+            cron_mode: "deny".to_owned(),
             deny: Vec::new(),
         }
     }
@@ -182,6 +186,31 @@ impl Default for SecurityConfig {
         Self {
             redact_secrets: true,
             allow_private_urls: false,
+            blocklist_enabled: false,
+            blocklist_domains: Vec::new(),
+            blocklist_files: Vec::new(),
+        }
+    }
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self {
+            backend: String::new(),
+            search_backend: String::new(),
+            extract_char_limit: 15_000,
+        }
+    }
+}
+
+impl Default for CronConfig {
+    fn default() -> Self {
+        Self {
+            max_parallel_jobs: None,
+            script_timeout_seconds: 120,
+            output_retention: 50,
+            wrap_response: true,
+            deliver_command: String::new(),
         }
     }
 }

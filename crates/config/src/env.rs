@@ -47,6 +47,8 @@ pub const HERMES_SESSION_SOURCE: &str = "HERMES_SESSION_SOURCE";
 pub const HERMES_STREAM_STALE_TIMEOUT: &str = "HERMES_STREAM_STALE_TIMEOUT";
 /// Seconds a whole model call may take.
 pub const HERMES_API_TIMEOUT: &str = "HERMES_API_TIMEOUT";
+/// Seconds without a sign of life after which a scheduled run is stopped.
+pub const HERMES_CRON_TIMEOUT: &str = "HERMES_CRON_TIMEOUT";
 /// A file of additional root certificates; [`SSL_CERT_FILE`] too.
 pub const HERMES_CA_BUNDLE: &str = "HERMES_CA_BUNDLE";
 /// A file of additional root certificates.
@@ -81,13 +83,14 @@ const CREDENTIAL_ENDS: [&str; 7] = [
     "_ACCESS_KEY_ID",
 ];
 /// Beginnings of names that belong to this program or to a provider's own tools.
-const OWN_BEGINNINGS: [&str; 6] = [
+const OWN_BEGINNINGS: [&str; 7] = [
     "HERMES_",
     "TALARIA_",
     "AWS_",
     "GOOGLE_",
     "VERTEX_",
     "SSL_CERT_FILE",
+    "SEARXNG_URL",
 ];
 
 /// The environment as the program sees it, a plain map so that tests can make one.

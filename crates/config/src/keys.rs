@@ -151,6 +151,10 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::U64(&mut c.agent.clarify_timeout)
     })
     .least(1),
+    key("agent.image_input_mode", |c| {
+        Slot::Text(&mut c.agent.image_input_mode)
+    })
+    .rule(Rule::OneOf(&["auto", "native", "text"])),
     key("compression.enabled", |c| Slot::Bool(&mut c.compression.enabled)).project(Project::Set),
     key("compression.threshold", |c| {
         Slot::Float(&mut c.compression.threshold)
@@ -260,6 +264,8 @@ pub(crate) static KEYS: &[Key] = &[
     key("approvals.mode", |c| Slot::Text(&mut c.approvals.mode))
         .rule(Rule::OneOf(&["manual", "smart", "off"])),
     key("approvals.timeout", |c| Slot::U64(&mut c.approvals.timeout)).least(1),
+    key("approvals.cron_mode", |c| Slot::Text(&mut c.approvals.cron_mode))
+        .rule(Rule::OneOf(&["deny", "approve"])),
     key("approvals.deny", |c| Slot::Texts(&mut c.approvals.deny)).project(Project::Add),
     key("command_allowlist", |c| Slot::Texts(&mut c.command_allowlist)),
     key("tool_loop_guardrails.warnings_enabled", |c| {
@@ -297,6 +303,37 @@ pub(crate) static KEYS: &[Key] = &[
         Slot::Bool(&mut c.security.allow_private_urls)
     })
     .variable(env::HERMES_ALLOW_PRIVATE_URLS),
+    key("security.website_blocklist.enabled", |c| {
+        Slot::Bool(&mut c.security.blocklist_enabled)
+    }),
+    key("security.website_blocklist.domains", |c| {
+        Slot::Texts(&mut c.security.blocklist_domains)
+    })
+    .project(Project::Add),
+    key("security.website_blocklist.shared_files", |c| {
+        Slot::Texts(&mut c.security.blocklist_files)
+    }),
+    key("web.backend", |c| Slot::Text(&mut c.web.backend)),
+    key("web.search_backend", |c| Slot::Text(&mut c.web.search_backend)),
+    key("web.extract_char_limit", |c| {
+        Slot::Usize(&mut c.web.extract_char_limit)
+    })
+    .least(2_000),
+    key("cron.max_parallel_jobs", |c| {
+        Slot::OptUsize(&mut c.cron.max_parallel_jobs)
+    })
+    .least(1),
+    key("cron.script_timeout_seconds", |c| {
+        Slot::U64(&mut c.cron.script_timeout_seconds)
+    })
+    .least(1),
+    key("cron.output_retention", |c| {
+        Slot::Usize(&mut c.cron.output_retention)
+    }),
+    key("cron.wrap_response", |c| Slot::Bool(&mut c.cron.wrap_response)),
+    key("cron.deliver_command", |c| {
+        Slot::Text(&mut c.cron.deliver_command)
+    }),
     key("sessions.auto_prune", |c| Slot::Bool(&mut c.sessions.auto_prune)),
     key("sessions.retention_days", |c| {
         Slot::U64(&mut c.sessions.retention_days)

@@ -44,6 +44,10 @@ pub struct Config {
     pub display: DisplayConfig,
     /// `security`.
     pub security: SecurityConfig,
+    /// `web`.
+    pub web: WebConfig,
+    /// `cron`.
+    pub cron: CronConfig,
     /// `sessions`.
     pub sessions: SessionsConfig,
     /// `session_reset`.
@@ -154,7 +158,7 @@ pub struct FallbackConfig {
 /// `auxiliary.<task>`.
 #[derive(Clone, Debug, Default)]
 pub struct AuxiliaryConfig {
-    /// `enabled`: whether the task is done at all (`title_generation` only).
+    /// `enabled`: whether the task is done at all (`title_generation` and `web_extract` only).
     pub enabled: Option<bool>,
     /// `provider`; `auto` is the main one.
     pub provider: String,
@@ -213,6 +217,9 @@ pub struct AgentConfig {
     pub tool_use_enforcement: String,
     /// `clarify_timeout`: how long a question of the model waits for you, in seconds (3 600).
     pub clarify_timeout: u64,
+    /// `image_input_mode`: `native` sends pictures to the model, `text` has `auxiliary.vision` describe them,
+    /// `auto` goes by what is known of the model.
+    pub image_input_mode: String,
 }
 
 /// `compression`.
@@ -331,6 +338,9 @@ pub struct ApprovalsConfig {
     pub mode: String,
     /// `timeout`: how long a question waits before it is a no, in seconds (60).
     pub timeout: u64,
+    /// `cron_mode`: what becomes of dangerous commands in scheduled runs, where nobody can be asked: `deny` or
+    /// `approve`.
+    pub cron_mode: String,
     /// `deny`: globs of commands that never run.
     pub deny: Vec<String>,
 }
@@ -373,6 +383,39 @@ pub struct SecurityConfig {
     pub redact_secrets: bool,
     /// `allow_private_urls`: tools may read addresses of the local network (false).
     pub allow_private_urls: bool,
+    /// `website_blocklist.enabled`: keep tools away from the sites below (false).
+    pub blocklist_enabled: bool,
+    /// `website_blocklist.domains`: sites that tools do not fetch, with their subdomains.
+    pub blocklist_domains: Vec<String>,
+    /// `website_blocklist.shared_files`: files with one such site a line; a relative one is seen from the home.
+    pub blocklist_files: Vec<String>,
+}
+
+/// `web`.
+#[derive(Clone, Debug)]
+pub struct WebConfig {
+    /// `backend`: the search service (`tavily`, `exa`, `searxng` or `brave`); the first one with a key when empty.
+    pub backend: String,
+    /// `search_backend`: the same; wins over `web.backend`.
+    pub search_backend: String,
+    /// `extract_char_limit`: the most characters of a page that `web_extract` gives where it does not summarise
+    /// (15 000).
+    pub extract_char_limit: usize,
+}
+
+/// `cron`.
+#[derive(Clone, Debug)]
+pub struct CronConfig {
+    /// `max_parallel_jobs`: how many jobs run at the same time; all that are due when empty.
+    pub max_parallel_jobs: Option<usize>,
+    /// `script_timeout_seconds`: how long a job's script may run, in seconds (120).
+    pub script_timeout_seconds: u64,
+    /// `output_retention`: reports that are kept of each job; 0 keeps all (50).
+    pub output_retention: usize,
+    /// `wrap_response`: a report that is delivered names its job (true).
+    pub wrap_response: bool,
+    /// `deliver_command`: a shell command that gets the reports of jobs with `deliver: command` on standard input.
+    pub deliver_command: String,
 }
 
 /// `sessions`.

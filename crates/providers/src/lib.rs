@@ -33,6 +33,7 @@ pub mod resolve;
 mod responses;
 mod runs;
 mod scrub;
+mod shrink;
 #[cfg(test)]
 mod testing;
 mod tls;
@@ -49,3 +50,4 @@ pub use listing::{ListingError, models};
 pub use resolve::{ProviderRequest, ResolveError, resolve};
 pub use secrecy::SecretString;
 pub use tls::http_client;
+pub use tls::trusted_tls;

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 
 use talaria_types::{Content, ImagePart, ImageSource, Message, ModelRequest, Part, Rewrite, Role};
 
-use crate::wire::Images;
+use crate::wire::{Bounds, Images};
 
 /// What is sent in an image's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// Its bytes, in base64.
-    Data(String),
+    /// Its bytes in base64, and their media type.
+    Data(String, String),
     /// Its address.
     Url(String),
     /// A text.
@@ -36,7 +36,17 @@ pub(crate) struct Pictures {
     plain_results: bool,
     /// Places, counted over all images of the request, that are left out.
     left_out: BTreeSet<usize>,
+    /// Whoever is larger than this was refused.
+    refused: Option<u64>,
 }
+
+/// What every provider takes: beyond it requests are refused, and nothing is gained.
+const USUAL: Bounds = Bounds {
+    bytes: 3_700_000,
+    side: 8_000,
+};
+/// The longer side of a picture that was refused for its size.
+const SMALL_SIDE: u32 = 2_000;
 
 /// One piece of a message as it is sent.
 pub(crate) enum Piece<'a> {
@@ -61,6 +71,7 @@ impl Pictures {
                 _ => {}
             }
         }
+        decision.refused = most_bytes;
         if decision.none || (halvings == 0 && most_bytes.is_none()) {
             return decision;
         }
@@ -71,7 +82,10 @@ impl Pictures {
             .collect();
         decision.left_out.extend(0..oldest(all.len(), halvings));
         if let Some(most) = most_bytes {
-            decision.left_out.extend(too_large(&all, most, images));
+            let stay = |place: &usize| images.fitted(all[*place], small(most)).is_none();
+            decision
+                .left_out
+                .extend(too_large(&all, most, images).into_iter().filter(stay));
         }
         decision
     }
@@ -127,10 +141,28 @@ impl Pictures {
         }
         match &image.source {
             ImageSource::Url(url) => Sent::Url(url.clone()),
-            ImageSource::Stored(_) | ImageSource::Inline(_) => {
-                images.base64(image).map_or(Sent::Note(MISSING), Sent::Data)
-            }
+            ImageSource::Stored(_) | ImageSource::Inline(_) => self.bytes(image, images),
         }
+    }
+
+    /// The picture's bytes, made smaller when it is larger than what may be sent.
+    fn bytes(&self, image: &ImagePart, images: &dyn Images) -> Sent {
+        let Some(whole) = images.base64(image) else {
+            return Sent::Note(MISSING);
+        };
+        let bounds = self.refused.map_or(USUAL, small);
+        match images.fitted(image, bounds) {
+            Some((base64, media_type)) => Sent::Data(base64, media_type),
+            None => Sent::Data(whole, image.media_type.clone()),
+        }
+    }
+}
+
+/// The bounds after a refusal.
+fn small(bytes: u64) -> Bounds {
+    Bounds {
+        bytes,
+        side: SMALL_SIDE,
     }
 }
 
@@ -204,7 +236,7 @@ mod tests {
             .map(|place| {
                 matches!(
                     pictures.resolve(place, &image(sizes[place]), Role::User, &Sized),
-                    Sent::Data(_)
+                    Sent::Data(..)
                 )
             })
             .collect()

@@ -79,6 +79,15 @@ pub(crate) fn client(base_url: &str, bundle: Option<&Path>) -> Result<Client, Cl
     Ok(builder.build()?)
 }
 
+/// The TLS settings of this program for servers that are no model providers: the system's certificates and those
+/// of `bundle`. Reading them takes a while.
+///
+/// # Errors
+/// When there is nothing to verify a server with; in words.
+pub fn trusted_tls(bundle: Option<&Path>) -> Result<ClientConfig, String> {
+    tls_config(false, bundle).map_err(|error| error.to_string())
+}
+
 fn tls_config(plain: bool, bundle: Option<&Path>) -> Result<ClientConfig, ClientError> {
     let roots = if plain {
         RootCertStore::empty()

@@ -89,4 +89,19 @@ pub(crate) enum WireError {
 pub(crate) trait Images {
     /// The bytes of an image in base64, or none when they are not there.
     fn base64(&self, image: &ImagePart) -> Option<String>;
+
+    /// The same picture within bounds, and its media type; none when it cannot be made to fit. The same picture
+    /// and bounds give the same bytes every time.
+    fn fitted(&self, _: &ImagePart, _: Bounds) -> Option<(String, String)> {
+        None
+    }
+}
+
+/// How large a picture may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// Pixels of its longer side.
+    pub(crate) side: u32,
 }

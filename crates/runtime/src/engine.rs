@@ -29,6 +29,7 @@ use crate::record::Digester;
 use crate::reset::{self, ResetReason};
 use crate::review::Reviews;
 use crate::session::Session;
+use crate::side_calls::SideCosts;
 use crate::skill_turns;
 use crate::{SessionHandle, actor, approval_judge, clock, commands, housekeeping, plugged, setup, toolbox};
 
@@ -79,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) warnings: Vec<String>,
     /// Models of side tasks, where the configuration names one.
     auxiliary: BTreeMap<Task, Arc<Model>>,
+    /// What tools have asked of models and no session has counted yet.
+    pub(crate) side_costs: SideCosts,
 }
 
 impl Shared {
@@ -104,6 +107,7 @@ impl Shared {
             Task::GoalJudge => 60,
             // A person waits for it.
             Task::Approval => 20,
+            Task::WebExtract => 360,
             _ => 120,
         };
         Duration::from_secs(config.and_then(|config| config.timeout).unwrap_or(usual))
@@ -186,6 +190,7 @@ impl Engine {
             chain,
             warnings,
             auxiliary,
+            side_costs: SideCosts::default(),
         };
         Ok(Self::over(Arc::new(shared)))
     }

@@ -7,15 +7,18 @@ use talaria_config::Loaded;
 use talaria_mcp::{ServerSettings, ServerState, Servers, Surroundings};
 use talaria_memory::providers::External;
 use talaria_plugins::{Hooks, Plugin};
-use talaria_tools::{Deferral, Registry};
+use talaria_schedule::Book;
+use talaria_tools::{Deferral, Registry, erase};
 use talaria_types::Task;
 
 use crate::approval_judge::Judged;
 use crate::bill::Bill;
+use crate::cron_tool::CronJob;
 use crate::engine::Shared;
 use crate::external_memory;
 use crate::mcp;
 use crate::toolbox::{self, Rooms};
+use crate::web_tools::Web;
 use crate::{plugged, plugin_tools};
 
 /// The engine's tools, with those that others bring.
@@ -52,6 +55,13 @@ impl Extensions {
             skills_wait: shared.loaded.config.skills.write_approval,
             delegates: shared.loaded.config.delegation.max_spawn_depth > 0,
         });
+        let (web, told) = Web::of(shared);
+        warnings.extend(told);
+        web.offer(&mut registry);
+        if shared.options.interactive {
+            let book = Book::of_home(shared.loaded.home.root(), shared.zone.clone());
+            registry.add("cronjob", erase(CronJob { book }));
+        }
         let external_tools = external.as_ref().map_or_else(Vec::new, |external| {
             external_memory::add_tools(&mut registry, external, &mut warnings)
         });

@@ -19,6 +19,7 @@ impl Session {
         self.keep(ending);
         self.write_usage()?;
         self.count_judged()?;
+        self.count_side_calls()?;
         self.account_delegated()?;
         self.keep_meter()?;
         self.keep_repairs()?;

@@ -16,7 +16,11 @@ use crate::toolbox;
 impl Session {
     /// Takes the tools there are now: servers may have come to have others. Only where what was sent before is
     /// not extended anyway, at the start of a session and after a compression, and when the person asks for it.
+    /// A subagent keeps those it was given.
     pub(crate) fn renew_tools(&mut self, window: u64) {
+        if self.shared.nest.is_some() {
+            return;
+        }
         let Some(extensions) = self.shared.known_extensions() else {
             return;
         };

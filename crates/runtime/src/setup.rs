@@ -51,6 +51,8 @@ pub(crate) fn auxiliary(
         Task::GoalJudge,
         Task::Approval,
         Task::BackgroundReview,
+        Task::WebExtract,
+        Task::Vision,
         Task::Mcp,
     ] {
         let Some(config) = loaded.config.auxiliary.get(task.as_str()) else {

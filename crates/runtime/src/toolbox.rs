@@ -5,11 +5,14 @@ use std::sync::Arc;
 use talaria_config::Loaded;
 use talaria_memory::Origin;
 use talaria_memory::providers::External;
+use talaria_schedule::Book;
 use talaria_skills::Library;
 use talaria_store::sqlite::SqliteStore;
 use talaria_store::{Result as StoreResult, SessionStore};
 use talaria_tools::{Registry, Selection, UnknownToolset, erase};
 
+use crate::clock;
+use crate::cron_tool::CronJob;
 use crate::curated::Curated;
 use crate::delegate::DelegateTask;
 use crate::engine::Shared;
@@ -18,6 +21,7 @@ use crate::recall::Recall;
 use crate::session_search::SessionSearch;
 use crate::setup;
 use crate::skill_tools::{Bench, SkillManage, SkillView, SkillsList};
+use crate::web_tools::Web;
 
 /// What the engine's own tools work on.
 pub(crate) struct Rooms {
@@ -70,6 +74,8 @@ pub(crate) fn selected(
     let config = &shared.loaded.config;
     let mut selection = registry.select(&config.toolsets, &config.agent.disabled_toolsets, window)?;
     if let Some(nest) = &shared.nest {
+        // What its parent could look up is not among what a subagent was given.
+        selection.beyond = None;
         selection.names.retain(|name| nest.allows(name));
     }
     Ok(selection)
@@ -88,5 +94,9 @@ pub fn toolsets(loaded: &Loaded) -> StoreResult<Vec<(String, Vec<String>)>> {
         skills_wait: loaded.config.skills.write_approval,
         delegates: loaded.config.delegation.max_spawn_depth > 0,
     };
-    Ok(registry(&rooms).toolsets())
+    let mut registry = registry(&rooms);
+    Web::for_listing(loaded).offer(&mut registry);
+    let book = Book::of_home(loaded.home.root(), clock::zone(&loaded.config.timezone));
+    registry.add("cronjob", erase(CronJob { book }));
+    Ok(registry.toolsets())
 }

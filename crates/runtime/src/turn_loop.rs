@@ -365,6 +365,7 @@ impl<'a> Drive<'a> {
         };
         let (answer, rows) = host.into_rows(&batch.results)?;
         run.saved(&answer);
+        self.session.count_side_calls()?;
         self.session.account_delegated()?;
         let round = ToolRound {
             ran: batch.results.iter().map(|result| result.name.clone()).collect(),

@@ -42,6 +42,17 @@ pub fn store_image(folder: &Path, bytes: &[u8], media_type: &str) -> Result<Imag
     })
 }
 
+/// The media type of a picture by its first bytes, as models take it; the name of a file is no evidence.
+pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
 /// Where the bytes of a stored picture are; `None` for one that is not stored here.
 pub fn image_path(folder: &Path, image: &ImagePart) -> Option<PathBuf> {
     match &image.source {

@@ -17,7 +17,7 @@ pub mod sqlite;
 mod store;
 
 pub use error::StoreError;
-pub use images::{image_path, store_image};
+pub use images::{image_path, image_type, store_image};
 pub use process::{holder, lock_holder};
 pub use rows::{
     CallJournal, CallState, Compacted, CompactionFacts, CompactionRow, Delegation, Hit, Insights,

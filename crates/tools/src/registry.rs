@@ -61,7 +61,6 @@ const KNOWN_ELSEWHERE: &[&str] = &[
     "video",
     "video_gen",
     "vision",
-    "web",
     "x_search",
 ];
 

@@ -24,6 +24,8 @@ pub enum Task {
     WebExtract,
     /// Whether a command may run.
     Approval,
+    /// What a picture shows.
+    Vision,
     /// What an MCP server asks of the model.
     Mcp,
     /// What subagents have used, charged to the session that started them.
@@ -41,6 +43,7 @@ impl Task {
             Self::GoalJudge => "goal_judge",
             Self::WebExtract => "web_extract",
             Self::Approval => "approval",
+            Self::Vision => "vision",
             Self::Mcp => "mcp",
             Self::Delegate => "delegate",
         }

@@ -5,6 +5,7 @@ mod chat;
 mod completion;
 mod compress;
 mod config;
+mod cron;
 mod db;
 mod demo;
 mod doctor;
@@ -57,6 +58,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     replay::ROW,
     memory::ROW,
     skills::ROW,
+    cron::ROW,
     hooks::ROW,
     plugins::ROW,
     mcp::ROW,

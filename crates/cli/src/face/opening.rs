@@ -130,22 +130,11 @@ pub(super) fn content(place: &Place, prompt: String, images: &[PathBuf]) -> Resu
 fn image(folder: &Path, path: &Path) -> Result<ImagePart, Failure> {
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::usage(format!("--image {}: {error}", path.display())))?;
-    let Some(media_type) = media_type(&bytes) else {
+    let Some(media_type) = talaria_store::image_type(&bytes) else {
         return Err(Failure::usage(format!(
             "--image {} is no PNG, JPEG, GIF or WebP",
             path.display()
         )));
     };
     Ok(talaria_store::store_image(folder, &bytes, media_type)?)
-}
-
-/// The type by the first bytes; the name of a file is no evidence.
-fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use talaria_llm::json::object_text;
-use talaria_types::{ImagePart, Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolChoice, ToolSpec};
+use talaria_types::{Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolChoice, ToolSpec};
 
 use super::decode::MessagesDecoder;
 use crate::address;
@@ -405,17 +405,17 @@ fn content_blocks(message: &Message, place: usize, style: &Style<'_>) -> Vec<Val
     let block = |piece| match piece {
         Piece::Text(words) if words.trim().is_empty() => None,
         Piece::Text(words) => Some(json!({"type": "text", "text": scrub(words, style.rewrites)})),
-        Piece::Image(sent, image) => Some(picture(sent, image)),
+        Piece::Image(sent, _) => Some(picture(sent)),
     };
     pieces.filter_map(block).collect()
 }
 
-fn picture(sent: Sent, image: &ImagePart) -> Value {
+fn picture(sent: Sent) -> Value {
     match sent {
         Sent::Note(note) => json!({"type": "text", "text": note}),
         Sent::Url(url) => json!({"type": "image", "source": {"type": "url", "url": url}}),
-        Sent::Data(data) => {
-            json!({"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}})
+        Sent::Data(data, kind) => {
+            json!({"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}})
         }
     }
 }

@@ -289,7 +289,7 @@ fn parts(message: &Message, marked: bool, place: usize, style: &Style<'_>) -> Ve
     let pieces = style.pictures.pieces(message, place, style.images).into_iter();
     let part = |piece| match piece {
         Piece::Text(words) => json!({"type": "text", "text": scrub(words, style.rewrites)}),
-        Piece::Image(sent, image) => picture(&sent, &image.media_type),
+        Piece::Image(sent, _) => picture(&sent),
     };
     let mut parts: Vec<Value> = pieces.map(part).collect();
     if marked
@@ -301,11 +301,11 @@ fn parts(message: &Message, marked: bool, place: usize, style: &Style<'_>) -> Ve
     parts
 }
 
-fn picture(sent: &Sent, media_type: &str) -> Value {
+fn picture(sent: &Sent) -> Value {
     let url = match sent {
         Sent::Note(note) => return json!({"type": "text", "text": note}),
         Sent::Url(url) => url.clone(),
-        Sent::Data(base64) => format!("data:{media_type};base64,{base64}"),
+        Sent::Data(base64, media_type) => format!("data:{media_type};base64,{base64}"),
     };
     json!({"type": "image_url", "image_url": {"url": url}})
 }
@@ -336,7 +336,7 @@ fn write_hoisted(
                     .pictures
                     .resolve(place + offset, image, message.role, style.images);
                 out.push(b',');
-                write_json(out, &picture(&sent, &image.media_type));
+                write_json(out, &picture(&sent));
             }
         };
         if style.pictures.all_are_sent() {

@@ -9,9 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use talaria_llm::json::object_text;
-use talaria_types::{
-    ImagePart, Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolCall, ToolChoice, ToolSpec,
-};
+use talaria_types::{Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolCall, ToolChoice, ToolSpec};
 
 use super::SIGNATURE;
 use super::decode::GeminiDecoder;
@@ -305,7 +303,7 @@ fn result_parts(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value
             style
                 .pictures
                 .resolve(place + offset, image, message.role, style.images),
-            image,
+            &image.media_type,
         )
     }));
     parts
@@ -316,16 +314,16 @@ fn user_parts(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value> 
     let part = |piece| match piece {
         Piece::Text(words) if words.trim().is_empty() => None,
         Piece::Text(words) => Some(json!({"text": scrub(words, style.rewrites)})),
-        Piece::Image(sent, image) => Some(picture(sent, image)),
+        Piece::Image(sent, image) => Some(picture(sent, &image.media_type)),
     };
     pieces.filter_map(part).collect()
 }
 
-fn picture(sent: Sent, image: &ImagePart) -> Value {
+fn picture(sent: Sent, media_type: &str) -> Value {
     match sent {
         Sent::Note(note) => json!({"text": note}),
-        Sent::Url(url) => json!({"fileData": {"mimeType": image.media_type, "fileUri": url}}),
-        Sent::Data(data) => json!({"inlineData": {"mimeType": image.media_type, "data": data}}),
+        Sent::Url(url) => json!({"fileData": {"mimeType": media_type, "fileUri": url}}),
+        Sent::Data(data, kind) => json!({"inlineData": {"mimeType": kind, "data": data}}),
     }
 }
 

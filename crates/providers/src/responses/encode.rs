@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use talaria_llm::json::object_text;
-use talaria_types::{ImagePart, Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolChoice, ToolSpec};
+use talaria_types::{Message, ModelIdentity, ModelRequest, Rewrite, Role, ToolChoice, ToolSpec};
 
 use super::decode::ResponsesDecoder;
 use crate::address;
@@ -261,16 +261,16 @@ fn content(message: &Message, place: usize, style: &Style<'_>) -> Vec<Value> {
     let pieces = style.pictures.pieces(message, place, style.images).into_iter();
     let part = |piece| match piece {
         Piece::Text(words) => json!({"type": "input_text", "text": scrub(words, style.rewrites)}),
-        Piece::Image(sent, image) => picture(sent, image),
+        Piece::Image(sent, _) => picture(sent),
     };
     pieces.map(part).collect()
 }
 
-fn picture(sent: Sent, image: &ImagePart) -> Value {
+fn picture(sent: Sent) -> Value {
     let url = match sent {
         Sent::Note(note) => return json!({"type": "input_text", "text": note}),
         Sent::Url(url) => url,
-        Sent::Data(data) => format!("data:{};base64,{data}", image.media_type),
+        Sent::Data(data, kind) => format!("data:{kind};base64,{data}"),
     };
     json!({"type": "input_image", "image_url": url})
 }

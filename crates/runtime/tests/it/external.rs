@@ -127,26 +127,32 @@ async fn a_session_is_told_from_its_beginning_to_its_end_in_order() {
     talk.turn("DB_PASSWORD=hunter2 is the password").await;
     end(talk).await;
     let heard = heard(&rig);
+    // A turn may begin while the worker still tells the one before; each of the two keeps its order.
+    let asked = ["on_turn_start", "prefetch"];
+    let (turns, queue): (Vec<&str>, Vec<&str>) = methods(&heard)
+        .into_iter()
+        .partition(|method| asked.contains(method));
+    assert_eq!(turns, ["on_turn_start", "prefetch", "on_turn_start", "prefetch"]);
     assert_eq!(
-        methods(&heard),
+        queue,
         [
             "initialize",
             "initialize",
-            "on_turn_start",
-            "prefetch",
             "sync_turn",
             "queue_prefetch",
-            "on_turn_start",
-            "prefetch",
             "sync_turn",
             "queue_prefetch",
             "on_session_end",
             "shutdown",
         ]
     );
-    assert_eq!(heard[4].1["assistant"], "oolong");
-    assert_eq!(heard[6].1["turn_number"], 2);
-    assert_eq!(heard[10].1["messages"].as_array().unwrap().len(), 4);
+    let of = |wanted: &str| -> Vec<&Value> {
+        let calls = heard.iter().filter(|(method, _)| method == wanted);
+        calls.map(|(_, params)| params).collect()
+    };
+    assert_eq!(of("sync_turn")[0]["assistant"], "oolong");
+    assert_eq!(of("on_turn_start")[1]["turn_number"], 2);
+    assert_eq!(of("on_session_end")[0]["messages"].as_array().unwrap().len(), 4);
     // What was recalled is no part of the conversation, and no secret leaves.
     let told = serde_json::to_string(&heard).unwrap();
     assert!(
@@ -197,7 +203,10 @@ async fn a_provider_that_dies_or_hangs_costs_no_turn_and_is_told_once() {
             assert!(result.completed, "{result:?}");
             warnings.extend(result.warnings);
         }
-        assert!(warnings.len() <= 2, "{warnings:?}");
+        for call in [", prefetch:", ", sync_turn:"] {
+            let times = warnings.iter().filter(|text| text.contains(call)).count();
+            assert!(times <= 1, "{warnings:?}");
+        }
         assert!(warnings.concat().contains(told), "{warnings:?}");
     }
 }
@@ -471,6 +480,11 @@ async fn a_subagent_recalls_nothing_and_its_end_is_told_to_the_provider_of_its_p
         .find(|request| request.texts("user").concat().contains("TASK:"))
         .unwrap();
     let offered = child.body["tools"].to_string();
+    assert!(
+        !child.texts("user").concat().contains("begin"),
+        "{:?}",
+        child.texts("user")
+    );
     assert!(
         offered.contains("terminal") && !offered.contains("lore_find"),
         "{offered}"

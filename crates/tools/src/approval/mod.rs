@@ -3,8 +3,8 @@
 //! [`judge`] is pure: it reads a command with the shell's grammar and says
 //! whether it is harmless, belongs to dangerous [`FAMILIES`], or is one of the
 //! few that never run ([`HARDLINE`]). [`Gate`] adds what the configuration and
-//! the person say, in a fixed order. Files and addresses have checks of their
-//! own: [`protected_write`] and [`url`].
+//! the person say, in a fixed order. Files have a check of their
+//! own: [`protected_write`].
 //!
 //! This is a guard against mistakes of the model, not a sandbox: a program
 //! that a command runs is not looked into.
@@ -22,7 +22,6 @@ mod path;
 mod readers;
 mod shell;
 mod targets;
-pub mod url;
 
 #[cfg(test)]
 mod disguises;
