@@ -182,8 +182,9 @@ impl Fetcher {
 
 /// Whether an address holds what has the shape of a key or a password, also behind percent signs.
 fn carries_a_secret(url: &str) -> bool {
-    let holds =
-        |text: &str| talaria_redact::redact_code(text) != text || talaria_redact::redact_own(text) != text;
+    let own = |text: &str| talaria_redact::redact_own(text) != talaria_redact::redact(text);
+    // By shape only: `page_token=next` is no secret.
+    let holds = |text: &str| talaria_redact::redact_code(text) != text || own(text);
     let login = Url::parse(url.trim()).is_ok_and(|url| url.password().is_some());
     login || holds(url) || holds(&unescaped(url))
 }
