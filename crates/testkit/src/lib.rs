@@ -9,6 +9,7 @@ mod filters;
 mod home;
 mod mock;
 mod mutate;
+mod pages;
 mod secrets;
 
 pub use filters::SNAPSHOT_FILTERS;
@@ -18,4 +19,5 @@ pub use mock::{
     UsageSpec, serve, validate,
 };
 pub use mutate::Mutator;
+pub use pages::Pages;
 pub use secrets::{Planted, planted};

@@ -134,6 +134,12 @@ pub(super) fn result(reports: &[super::report::Report], seconds: f64, note: Opti
         "results": reports,
         "total_duration_seconds": (seconds * 100.0).round() / 100.0,
     });
+    // A subagent passes on what it has read, orders included.
+    for report in value["results"].as_array_mut().into_iter().flatten() {
+        if let Some(said) = report["summary"].as_str() {
+            report["summary"] = talaria_tools::untrusted::marked("subagent", said.to_owned()).into();
+        }
+    }
     if let Some(note) = note {
         value["note"] = note.into();
     }

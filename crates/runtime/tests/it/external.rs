@@ -28,7 +28,7 @@ done
 
 const PROVIDER: &str = "memory:\n  provider: process\n  command: [sh, recorder.sh]\n";
 
-fn rig(scenario: &Value, other: &str, more: &str) -> Rig {
+pub(crate) fn rig(scenario: &Value, other: &str, more: &str) -> Rig {
     let rig = Rig::with_scenario(scenario, &format!("{PROVIDER}{more}"));
     let script = RECORDER.replace("OTHER", other);
     std::fs::write(rig.home.path().join("recorder.sh"), script).unwrap();

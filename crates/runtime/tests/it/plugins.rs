@@ -9,7 +9,7 @@ use talaria_types::{Event, Op};
 use crate::rig::{Rig, Talk};
 
 /// Puts a plugin into the home that answers each method with a line of shell; `$id` is the call's.
-fn plugin(rig: &Rig, brings: &Value, answers: &[(&str, String)]) {
+pub(crate) fn plugin(rig: &Rig, brings: &Value, answers: &[(&str, String)]) {
     let folder = rig.home.path().join("plugins/probe");
     std::fs::create_dir_all(&folder).unwrap();
     let mut cases = String::new();
@@ -32,13 +32,13 @@ fn plugin(rig: &Rig, brings: &Value, answers: &[(&str, String)]) {
     std::fs::write(folder.join("plugin.yaml"), manifest).unwrap();
 }
 
-fn say(result: &Value) -> String {
+pub(crate) fn say(result: &Value) -> String {
     format!("say '{result}'")
 }
 
-const ENABLED: &str = "plugins:\n  enabled: [probe]\n";
+pub(crate) const ENABLED: &str = "plugins:\n  enabled: [probe]\n";
 
-fn brings() -> Value {
+pub(crate) fn brings() -> Value {
     json!({
         "protocol_version": 1,
         "tools": [{"name": "weather", "description": "Says the weather.", "read_only": true}, {"name": "terminal"}],

@@ -18,7 +18,7 @@ use crate::files::{guard, nearby, shown};
 use crate::mask::Mask;
 use crate::session::{Repeat, Stamp};
 use crate::tool::Parallel;
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession, executor};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSession, executor, untrusted};
 
 /// Lines of a page when none are asked for, and at most.
 const PAGE: u64 = 500;
@@ -222,6 +222,7 @@ fn page(
         return Ok(refuse(args, &binary(path, metadata)));
     };
     seen.file_size = metadata.len();
+    seen.content = untrusted::marked(&args.path, seen.content);
     session.reads().viewed(path, view.first, view.lines, stamp);
     let content = crate::tool::json_text(&seen);
     let brief = brief(args, &content);
