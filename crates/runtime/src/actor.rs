@@ -127,6 +127,7 @@ impl Session {
         self.catch_up()?;
         self.ask_about_hooks(cancel).await;
         let mut prepared = self.prepare(content).await?;
+        self.describe_pictures(&mut prepared, cancel).await;
         self.recall(&mut prepared.prompt, cancel).await;
         if let Err(why) = self.heard(&mut prepared.prompt, cancel).await {
             return Ok(self.refused(&why));

@@ -9,6 +9,7 @@
 mod auth;
 mod config;
 mod conversation;
+mod cron;
 mod database;
 mod doctor;
 mod hooks;
@@ -23,3 +24,4 @@ mod skills;
 mod spending;
 mod turns;
 mod usage;
+mod web;

@@ -5,6 +5,7 @@
 
 mod extract;
 mod search;
+mod sight;
 mod summary;
 mod vision;
 
