@@ -28,6 +28,7 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    session.inbox.close();
     session.desk.close().await;
     session.engine_ends();
     session.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
