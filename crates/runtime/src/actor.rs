@@ -1,5 +1,7 @@
 //! The session's actor: one thing after another.
 
+use std::sync::atomic::Ordering;
+
 use talaria_types::{Content, ErrorKind, Event, ExitReason, Op, TurnError, TurnId, TurnResult};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -28,12 +30,14 @@ pub(crate) async fn run(mut session: Session, mut work: mpsc::UnboundedReceiver<
         }
     }
     session.executor.session().shutdown();
+    session.inbox.close();
     session.desk.close().await;
     session.engine_ends();
     session.tell_hooks(talaria_plugins::Event::OnSessionFinalize, |payload| {
         payload.with("reason", "exit")
     });
-    if let Some(extensions) = session.shared.known_extensions() {
+    let is_last = session.shared.open_sessions.fetch_sub(1, Ordering::Relaxed) == 1;
+    if let Some(extensions) = session.shared.known_extensions().filter(|_| is_last) {
         extensions.close().await;
     }
     let memory = session.closing_memory();

@@ -7,6 +7,7 @@ use talaria_store::SessionStore;
 use talaria_types::{CompactionReport, SessionId, Trigger};
 use tokio_util::sync::CancellationToken;
 
+use crate::boundary::Boundary;
 use crate::compaction::Order;
 use crate::events::Sink;
 use crate::inbox::Inbox;
@@ -51,8 +52,10 @@ impl Engine {
             let store = session.shared.store.clone();
             let lease = take_lease(&*store, &session.root).await?;
             session.catch_up()?;
+            session.open_memory();
             let (_, report) = session.compact(&order, &CancellationToken::new()).await?;
             drop(lease);
+            session.part_from_memory().await;
             report
         };
         Ok((report, session.sink.take_warnings()))
@@ -65,7 +68,12 @@ impl Engine {
     /// When there is nothing to undo, or the originals do not fit the model's window.
     pub async fn uncompress(&self, name: &str, steps: usize) -> Result<Uncompressed, EngineError> {
         let mut session = self.opened(name).await?;
-        session.uncompress(steps).await
+        let undone = session.uncompress(steps).await?;
+        session.open_memory();
+        session.id = undone.session_id.clone();
+        session.memory_switches(&undone.from, Boundary::Uncompressed);
+        session.part_from_memory().await;
+        Ok(undone)
     }
 
     pub(crate) async fn opened(&self, name: &str) -> Result<Session, EngineError> {

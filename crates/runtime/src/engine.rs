@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use talaria_config::Loaded;
@@ -72,6 +72,8 @@ pub(crate) struct Shared {
     pub(crate) extensions: Arc<OnceCell<Extensions>>,
     /// Reviews of this process are left to the next start.
     pub(crate) reviews_later: Arc<AtomicBool>,
+    /// How many sessions are open: what others bring is let go of with the last.
+    pub(crate) open_sessions: Arc<AtomicUsize>,
     /// The model of subagents, where the configuration names one.
     pub(crate) delegation: Option<Arc<Model>>,
     /// What makes the sessions of these rooms subagents; nothing for a person's.
@@ -183,6 +185,7 @@ impl Engine {
             curated,
             library,
             reviews_later: Arc::default(),
+            open_sessions: Arc::default(),
             store,
             extensions: Arc::default(),
             delegation,
@@ -270,6 +273,7 @@ impl Engine {
         inbox.set_aside(commands::aside(&session));
         tokio::spawn(inbox.sort(received, work));
         self.curate();
+        self.shared.open_sessions.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(actor::run(session, queue));
         Ok(handle)
     }

@@ -280,6 +280,13 @@ impl Session {
         }
     }
 
+    /// The process leaves a conversation that goes on elsewhere: what was told is told to its end.
+    pub(crate) async fn part_from_memory(&mut self) {
+        if let Some(external) = self.external.take() {
+            external.close().await;
+        }
+    }
+
     /// The process leaves the session: what is still to be told, within its bound.
     pub(crate) fn closing_memory(&mut self) -> impl Future<Output = ()> + use<> {
         let external = self.external.take();

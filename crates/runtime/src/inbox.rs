@@ -77,6 +77,12 @@ impl Inbox {
         self.lock().aside = Some(aside);
     }
 
+    /// The session has ended: nothing of it is held on to.
+    pub(crate) fn close(&self) {
+        let aside = self.lock().aside.take();
+        drop(aside);
+    }
+
     /// Makes a prompt of what the person said.
     pub(crate) fn ask_next(&self, text: String) {
         let work = self.lock().work.clone();

@@ -491,3 +491,47 @@ async fn a_subagent_recalls_nothing_and_its_end_is_told_to_the_provider_of_its_p
     );
     assert!(!child.texts("user").concat().contains("memory-context"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compression_from_the_command_line_and_its_undoing_are_told_too() {
+    let long = "what does the log say? ".repeat(300);
+    let turns: Vec<Value> = (0..6).map(|_| text(&long)).collect();
+    let headings = talaria_context::compress::HEADINGS.iter();
+    let summary: String = headings
+        .map(|heading| format!("## {heading}\nThe log.\n\n"))
+        .collect();
+    let scenario = json!({"steps": turns, "tasks": {"summary": [text(&summary)]}});
+    let rig = rig(&scenario, "", "");
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    let mut id = None;
+    for _ in 0..6 {
+        id = Some(talk.turn(&long).await.1.session_id);
+    }
+    end(talk).await;
+    let told_before = heard(&rig).len();
+    let (report, _) = engine.compress(id.unwrap().as_str(), None, false).await.unwrap();
+    assert!(report.compressed, "{report:?}");
+    let undone = engine.uncompress(report.session_after.as_str(), 1).await.unwrap();
+    let heard = heard(&rig).split_off(told_before);
+    let told: Vec<(&str, &Value)> = heard
+        .iter()
+        .filter(|(method, _)| {
+            ["on_pre_compress", "on_session_end", "on_session_switch"].contains(&method.as_str())
+        })
+        .map(|(method, params)| (method.as_str(), params))
+        .collect();
+    let names: Vec<&str> = told.iter().map(|(method, _)| *method).collect();
+    assert_eq!(
+        names,
+        [
+            "on_pre_compress",
+            "on_session_end",
+            "on_session_switch",
+            "on_session_switch"
+        ]
+    );
+    assert_eq!(told[1].1["session_id"], report.session_before.as_str());
+    assert_eq!(told[2].1["reason"], "compression");
+    assert_eq!(told[3].1["session_id"], undone.session_id.as_str());
+}

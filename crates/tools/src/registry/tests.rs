@@ -18,7 +18,7 @@ fn the_file_toolset_is_exactly_the_four_file_tools() {
 
 #[test]
 fn toolsets_of_hermes_that_are_not_here_select_nothing() {
-    assert_eq!(names(&["web", "todo", "browser"], &[]), ["todo"]);
+    assert_eq!(names(&["vision", "todo", "browser"], &[]), ["todo"]);
     assert!(names(&["hermes-cli"], &["file", "clarify"]).contains(&"todo".to_owned()));
     assert!(!names(&[], &["patch"]).contains(&"patch".to_owned()));
 }
