@@ -40,5 +40,16 @@ fn main() -> ExitCode {
             }
         };
     }
+    keep_to_itself();
     ExitCode::from(commands::run(&typed))
+}
+
+/// What this program holds (keys in its environment and memory) is not for the programs it starts: other
+/// processes of the same user cannot look into it any more.
+fn keep_to_itself() {
+    #[cfg(target_os = "linux")]
+    {
+        // Where that cannot be had the tools still get an environment without keys.
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    }
 }

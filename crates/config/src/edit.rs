@@ -217,10 +217,13 @@ fn below(text: &str, entry: &Entry, rest: &str, written: &str) -> Result<String,
         // `model: NAME` is short for `model: {default: NAME}`.
         Shape::Scalar if entry.key == "model" && entry.column == 0 => {
             let old = text.get(entry.value.bytes.clone()).unwrap_or_default();
-            let lines = format!(
-                "\n  default: {old}\n{}",
-                block(&split(rest), written, deeper).trim_end()
-            );
+            let new = block(&split(rest), written, deeper);
+            let new = new.trim_end();
+            let lines = if rest == "default" {
+                format!("\n{new}")
+            } else {
+                format!("\n  default: {old}\n{new}")
+            };
             let mut changed = text.to_owned();
             let after_colon = entry.value.bytes.start - blanks_before(text, entry.value.bytes.start);
             changed.replace_range(after_colon..entry.value.bytes.end, &lines);

@@ -150,10 +150,14 @@ pub fn load_from(
     if config.model.provider.is_empty() {
         "auto".clone_into(&mut config.model.provider);
     }
-    // Hermes' names for "everything".
-    config
+    // Hermes' names for "everything"; beside them the others say nothing.
+    if config
         .toolsets
-        .retain(|name| name != "hermes-cli" && name != "all");
+        .iter()
+        .any(|name| name == "all" || name.starts_with("hermes-"))
+    {
+        config.toolsets.clear();
+    }
     let secrets = environment.secrets(&key_variables(&config));
     let shown = show::values(&mut config);
     Ok(Loaded {
@@ -393,6 +397,14 @@ impl Joined {
             let Some(text) = environment.get(variable) else {
                 continue;
             };
+            let slot = (key.slot)(&mut self.config);
+            // In a shell a switch is a digit as often as a word; a file has words for it.
+            let text = match text.trim() {
+                "1" if slot.is_truth() => "true",
+                "0" if slot.is_truth() => "false",
+                word if slot.is_truth() => word,
+                _ => text,
+            };
             let node = Node {
                 line: 0,
                 value: Value::Scalar {
@@ -400,7 +412,7 @@ impl Joined {
                     plain: true,
                 },
             };
-            match (key.slot)(&mut self.config).put(&node, key.rule) {
+            match slot.put(&node, key.rule) {
                 Ok(()) => {
                     self.origins
                         .insert(key.name.to_owned(), Origin::Environment(variable));

@@ -76,6 +76,10 @@ impl Slot<'_> {
             }
             Self::OptFloat(place) => put_number(node, rule).map(|value| *place = value),
             Self::Text(place) => put_text(node, rule).map(|value| *place = value.unwrap_or_default()),
+            Self::OptText(place) if is_empty(node) => {
+                *place = None;
+                Ok(())
+            }
             Self::OptText(place) => put_text(node, rule).map(|value| *place = filled(value)),
             Self::Secret(place) => {
                 put_text(node, rule).map(|value| *place = filled(value).map(SecretString::from))
@@ -110,6 +114,11 @@ impl Slot<'_> {
         matches!(self, Self::Secret(_))
     }
 
+    /// Whether this holds a truth value.
+    pub(crate) fn is_truth(&self) -> bool {
+        matches!(self, Self::Bool(_) | Self::OptBool(_))
+    }
+
     /// Whether this holds a list.
     pub(crate) fn is_list(&self) -> bool {
         matches!(self, Self::Texts(_))
@@ -134,6 +143,11 @@ fn without_userinfo(text: &str) -> String {
         Some(at) => format!("{scheme}://***{}", rest.get(at..).unwrap_or_default()),
         None => text.to_owned(),
     }
+}
+
+/// A text without characters is a setting that is left out.
+fn is_empty(node: &Node) -> bool {
+    matches!(&node.value, Value::Scalar { text, .. } if text.is_empty())
 }
 
 fn filled(text: Option<String>) -> Option<String> {
@@ -234,7 +248,10 @@ fn put_text(node: &Node, rule: Rule) -> Result<Option<String>, Unfit> {
         return Err(Unfit::Type(expected));
     };
     let found = words.iter().find(|known| known.eq_ignore_ascii_case(text));
+    // An unquoted `off` is a truth value to what wrote the file.
+    let meant = || truth(text).and_then(|value| words.iter().find(|known| truth(known) == Some(value)));
     found
+        .or_else(meant)
         .map(|known| Some((*known).to_owned()))
         .ok_or(Unfit::Type(expected))
 }
@@ -275,6 +292,9 @@ fn put_texts(node: &Node) -> Result<Vec<String>, Unfit> {
                 .map(|text| text.map(str::to_owned))
                 .collect()
         }
-        Value::Scalar { .. } | Value::Map(_) => Err(Unfit::Type(EXPECTED.to_owned())),
+        // One thing alone is a list of it, as Hermes reads it.
+        Value::Scalar { text, .. } if text.is_empty() => Ok(Vec::new()),
+        Value::Scalar { text, .. } => Ok(vec![text.clone()]),
+        Value::Map(_) => Err(Unfit::Type(EXPECTED.to_owned())),
     }
 }

@@ -5,6 +5,7 @@
 //! context engine. [`Hooks`] is what the engine asks; it knows no engine, and decides nothing
 //! about a turn: it says what was answered.
 
+mod contents;
 mod dialect;
 mod event;
 pub mod hooks;

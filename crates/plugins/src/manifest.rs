@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 /// A manifest is not longer, in bytes.
 const LONGEST: u64 = 256 * 1024;
@@ -167,26 +166,13 @@ pub struct FoundPlugin {
 }
 
 impl FoundPlugin {
-    /// A digest of the manifest and of what its command names, so that trust ends when they change.
-    pub fn sha256(&self) -> String {
-        let mut digest = Sha256::new();
-        digest.update(std::fs::read(self.folder.join("plugin.yaml")).unwrap_or_default());
-        let words = self
-            .manifest
-            .as_ref()
-            .map(|manifest| manifest.command.clone())
-            .unwrap_or_default();
-        for word in words {
-            let file = self.folder.join(&word);
-            if file.starts_with(&self.folder) && file.is_file() {
-                digest.update(std::fs::read(file).unwrap_or_default());
-            }
-        }
-        digest
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+    /// A digest of its whole folder and of what its command names besides, so that trust ends when any of it changes.
+    ///
+    /// # Errors
+    /// When no digest can be made of it, in words.
+    pub fn sha256(&self) -> Result<String, String> {
+        let words = self.manifest.as_ref().map(|manifest| manifest.command.as_slice());
+        crate::contents::sha256(&self.folder, words.unwrap_or_default())
     }
 }
 
@@ -195,16 +181,41 @@ const TRUSTED: &str = "plugins/.trusted.json";
 
 /// Whether the person has allowed this plugin of a project as it is now.
 pub fn is_trusted(home: &Path, plugin: &FoundPlugin) -> bool {
-    trusted(home).get(&plugin.folder.display().to_string()) == Some(&plugin.sha256())
+    withheld(home, plugin).is_none()
+}
+
+/// Why a plugin of a project may not be started as it is now, and what to do; nothing when it may.
+pub fn withheld(home: &Path, plugin: &FoundPlugin) -> Option<String> {
+    let name = &plugin.name;
+    let allowed = trusted(home).remove(&plugin.folder.display().to_string());
+    let Some(allowed) = allowed else {
+        return Some(format!(
+            "plugin {name} of this project is not started: you have not allowed it here; `talaria plugins enable \
+             {name}` does"
+        ));
+    };
+    match plugin.sha256() {
+        Ok(now) if now == allowed => None,
+        Ok(_) => Some(format!(
+            "plugin {name} of this project is not started: its files have changed since you enabled it; look at {}, \
+             then `talaria plugins enable {name}` allows it again",
+            plugin.folder.display()
+        )),
+        Err(why) => Some(format!(
+            "plugin {name} of this project is not started: it cannot be compared with what you enabled: {why}"
+        )),
+    }
 }
 
 /// Allows a plugin of a project as it is now.
 ///
 /// # Errors
-/// When that cannot be written down.
+/// When no digest can be made of it, or that cannot be written down.
 pub fn trust(home: &Path, plugin: &FoundPlugin) -> std::io::Result<()> {
+    let refused = |why| std::io::Error::other(format!("plugin {} cannot be allowed: {why}", plugin.name));
+    let sha256 = plugin.sha256().map_err(refused)?;
     let mut all = trusted(home);
-    all.insert(plugin.folder.display().to_string(), plugin.sha256());
+    all.insert(plugin.folder.display().to_string(), sha256);
     std::fs::create_dir_all(home.join("plugins"))?;
     let text = serde_json::to_string_pretty(&all).map_err(std::io::Error::other)?;
     let mut file = tempfile::NamedTempFile::new_in(home.join("plugins"))?;
@@ -299,13 +310,24 @@ mod tests {
             [("a", false, true), ("b", true, true), ("broken", false, false)]
         );
         assert_eq!(find(&home, None).len(), 2);
-        assert!(!is_trusted(&home, &found[1]));
+        assert!(withheld(&home, &found[1]).unwrap().contains("have not allowed"));
         trust(&home, &found[1]).unwrap();
         assert!(is_trusted(&home, &found[1]));
+        std::fs::write(project.join(".hermes/plugins/b/helper.py"), "planted").unwrap();
+        let why = withheld(&home, &found[1]).unwrap();
+        assert!(
+            why.contains("changed since you enabled it")
+                && why.contains("`talaria plugins enable b` allows it again"),
+            "{why}"
+        );
+        trust(&home, &found[1]).unwrap();
         write("project/.hermes/plugins/b", "command: other");
         assert!(
             !is_trusted(&home, &find(&home, Some(&project))[1]),
             "it has changed since"
         );
+        std::os::unix::fs::symlink(".", project.join(".hermes/plugins/b/loop")).unwrap();
+        let why = trust(&home, &found[1]).unwrap_err().to_string();
+        assert!(why.starts_with("plugin b cannot be allowed: loop links"), "{why}");
     }
 }

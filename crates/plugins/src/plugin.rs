@@ -135,6 +135,10 @@ impl Plugin {
                 None => program.pass(name),
             };
         }
+        if found.of_project {
+            // Trust is in the folder as it is: Python would write its compiled files there and end it.
+            program = program.env("PYTHONDONTWRITEBYTECODE", "1");
+        }
         let peer = Peer::new(program, Quiet);
         peer.opens_with(Opening {
             method: "initialize".to_owned(),

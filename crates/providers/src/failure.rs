@@ -106,8 +106,13 @@ fn tls_kind(error: &rustls::Error) -> Transport {
 
 /// The error and its causes in one line, without the address (which may hold a key).
 fn words_of(error: reqwest::Error) -> String {
+    // Host and port hold no key.
+    let place = error.url().filter(|_| error.is_connect()).and_then(|url| {
+        let port = url.port_or_known_default()?;
+        Some(format!("cannot connect to {}:{port}", url.host_str()?))
+    });
     let error = error.without_url();
-    let mut words = error.to_string();
+    let mut words = place.unwrap_or_else(|| error.to_string());
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
         let more = cause.to_string();

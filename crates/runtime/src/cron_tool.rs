@@ -173,9 +173,14 @@ impl CronJob {
     fn list(&self) -> Result<Value, String> {
         let jobs = self.book.jobs().map_err(|error| error.to_string())?;
         let jobs: Vec<Value> = jobs.iter().map(|job| self.shown(job)["job"].clone()).collect();
-        Ok(
-            json!({"success": true, "count": jobs.len(), "jobs": jobs, "scheduler_running": self.book.has_scheduler()}),
-        )
+        let mut answer = json!({
+            "success": true, "count": jobs.len(), "jobs": jobs, "scheduler_running": self.book.has_scheduler(),
+        });
+        let broken = self.book.broken().map_err(|error| error.to_string())?;
+        if !broken.is_empty() {
+            answer["cannot_run"] = json!(broken);
+        }
+        Ok(answer)
     }
 
     fn named(&self, args: &CronJobArgs) -> Result<Job, String> {

@@ -123,14 +123,20 @@ pub(crate) async fn started(
     let mut wanted = Vec::new();
     for name in config.enabled.iter().filter(|name| is_on(name)) {
         match found.iter().find(|plugin| plugin.name == *name) {
-            None => warnings.push(format!("plugin {name} is enabled and not there; `talaria plugins list` shows which are")),
+            None => warnings.push(format!(
+                "plugin {name} is enabled and not there; `talaria plugins list` shows which are"
+            )),
             // A memory alone is started as one.
             Some(plugin) if plugin.manifest.as_ref().is_ok_and(is_memory_alone) => {}
             Some(plugin) if plugin.of_project && !with_project => {}
-            Some(plugin) if plugin.of_project && !manifest::is_trusted(loaded.home.root(), plugin) => warnings.push(
-                format!("plugin {name} of this project is not started: you have not allowed it as it is now; `talaria plugins enable {name}` does"),
-            ),
-            Some(plugin) => wanted.push(plugin),
+            Some(plugin) => match plugin
+                .of_project
+                .then(|| manifest::withheld(loaded.home.root(), plugin))
+                .flatten()
+            {
+                Some(why) => warnings.push(why),
+                None => wanted.push(plugin),
+            },
         }
     }
     let starts = wanted.iter().map(|plugin| start_plugin(loaded, cwd, plugin));

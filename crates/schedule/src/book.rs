@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::job::{Due, Job, Outcome};
+use crate::job::{Due, Job, Outcome, is_id};
 use crate::moment;
 
 /// The jobs of a home.
@@ -76,6 +77,50 @@ pub struct Taken {
     pub lock: Running,
 }
 
+/// An entry of the file that is kept and cannot run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Broken {
+    /// Its id, or its place in the file when it has none that can be used.
+    pub entry: String,
+    /// What people call it.
+    pub name: String,
+    /// What is wrong, and what to do.
+    pub why: String,
+    /// It would run if it could.
+    pub enabled: bool,
+}
+
+impl Broken {
+    fn of(place: usize, entry: &Value, zone: &TimeZone) -> Option<Self> {
+        let read = from_value(entry);
+        let why = match &read {
+            Ok(job) => job.trouble(zone)?,
+            Err(why) => format!("it is no job: {why}; correct it in jobs.json"),
+        };
+        let place = place + 1;
+        Some(Self {
+            entry: match entry["id"].as_str() {
+                Some(id) if is_id(id) => id.to_owned(),
+                Some(id) => format!("entry {place} {id:?}"),
+                None => format!("entry {place}"),
+            },
+            name: entry["name"].as_str().unwrap_or_default().to_owned(),
+            why,
+            enabled: entry["enabled"] != false,
+        })
+    }
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}  ", self.entry)?;
+        if !self.name.is_empty() {
+            write!(f, "{}  ", self.name)?;
+        }
+        write!(f, "cannot run: {}", self.why)
+    }
+}
+
 impl Book {
     /// The jobs of a home, in this zone.
     pub fn of_home(home: &Path, zone: TimeZone) -> Self {
@@ -95,12 +140,25 @@ impl Book {
         self.folder.join("jobs.json")
     }
 
-    /// Every job; none when there is no file. One that makes no sense is passed over.
+    /// Every job; none when there is no file. What is no job at all is passed over here and told of by
+    /// [`Book::broken`].
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn jobs(&self) -> Result<Vec<Job>, ScheduleError> {
         Ok(self.read()?.jobs().into_iter().filter_map(Result::ok).collect())
+    }
+
+    /// The entries that cannot run, so that each face can say so: whoever wrote them expects them to run.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn broken(&self) -> Result<Vec<Broken>, ScheduleError> {
+        let kept = self.read()?;
+        let entries = kept.jobs.iter().enumerate();
+        Ok(entries
+            .filter_map(|(place, entry)| Broken::of(place, entry, &self.zone))
+            .collect())
     }
 
     /// The job of that id, unique beginning of an id, or name.
@@ -189,7 +247,8 @@ impl Book {
             let mut taken = Vec::new();
             for place in kept.iter_mut() {
                 let Ok(mut job) = from_value(place) else { continue };
-                if nothing_to_do(&job) {
+                // One bad entry must not keep the others from running.
+                if !is_id(&job.id) || nothing_to_do(&job) {
                     continue;
                 }
                 let Some(lock) = self.lock_job(&job.id)? else {
@@ -269,11 +328,7 @@ impl Book {
 
     fn lock_job(&self, id: &str) -> Result<Option<Running>, ScheduleError> {
         // The id comes from a file; it must not become a path.
-        if id.is_empty()
-            || !id
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-        {
+        if !is_id(id) {
             return Err(ScheduleError::Invalid(format!("{id:?} is no job's id")));
         }
         self.try_lock(&format!(".run-{id}.lock"))
@@ -359,7 +414,8 @@ struct Kept {
 impl Kept {
     fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
-            return Ok(Self::default());
+            // Whoever takes it for "no jobs" writes over what a crash may have cut off.
+            return Err("it is empty, as a crash may leave it".to_owned());
         }
         match serde_json::from_str(text).map_err(|error| error.to_string())? {
             // An older form: the list alone.

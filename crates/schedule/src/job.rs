@@ -123,6 +123,15 @@ fn local() -> String {
     "local".to_owned()
 }
 
+/// The longest id: it becomes a part of a file's name.
+const LONGEST: usize = 64;
+
+/// Whether this can be a job's id. It comes from a file and names another one, so that it must be no path.
+pub(crate) fn is_id(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    !id.is_empty() && id.len() <= LONGEST && id.bytes().all(plain)
+}
+
 /// How late a one-shot may begin, in seconds.
 const GRACE: i64 = 120;
 
@@ -141,6 +150,29 @@ impl Job {
     /// When it runs.
     pub fn when(&self, zone: &TimeZone) -> Schedule {
         Schedule::from_json(&self.schedule, zone)
+    }
+
+    /// Why it can never run as it stands, and what to do; nothing when it can.
+    pub fn trouble(&self, zone: &TimeZone) -> Option<String> {
+        if !is_id(&self.id) {
+            return Some(format!(
+                "its id {:?} is none (letters, digits, - and _, at most {LONGEST}); correct it in jobs.json",
+                self.id
+            ));
+        }
+        if matches!(self.when(zone), Schedule::Unknown(_)) {
+            return Some(format!(
+                "its schedule {} is not understood; `talaria cron edit {} --schedule SCHEDULE` gives it another",
+                self.schedule, self.id
+            ));
+        }
+        let next = self.next_run_at.as_deref()?;
+        moment::read(next, zone).is_none().then(|| {
+            format!(
+                "its next_run_at {next:?} is no time; `talaria cron resume {}` reckons it anew",
+                self.id
+            )
+        })
     }
 
     /// Gives it a schedule, from now on.

@@ -15,7 +15,7 @@ mod output;
 mod script;
 mod when;
 
-pub use book::{Book, Running, ScheduleError, Taken};
+pub use book::{Book, Broken, Running, ScheduleError, Taken};
 pub use job::{Job, Outcome, Repeat, Status};
 pub use moment::{now, stamp};
 pub use output::keep;

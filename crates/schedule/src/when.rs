@@ -49,6 +49,8 @@ impl Schedule {
             .or_else(|| text.strip_prefix("Every "))
         {
             let minutes = minutes(span).ok_or_else(unknown)?;
+            // Beyond the calendar's end.
+            after(now, minutes).ok_or_else(|| format!("{text:?} never happens"))?;
             return Ok(Self::Interval { minutes });
         }
         if let Some(minutes) = minutes(text.strip_prefix("in ").unwrap_or(text)) {

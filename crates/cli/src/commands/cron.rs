@@ -5,12 +5,13 @@ use std::time::Duration;
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
 use talaria_config::{Loaded, Overrides};
-use talaria_runtime::cron::{self, Ran, Scheduler};
-use talaria_schedule::{Book, Job, Schedule, ScheduleError, now, script_path};
+use talaria_runtime::cron::{self, Ran, Scheduler, Stop};
+use talaria_schedule::{Book, Broken, Job, Schedule, ScheduleError, now, script_path};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Row;
 use crate::args;
-use crate::exit::{DONE, FAILED, Failure, Outcome};
+use crate::exit::{DONE, FAILED, Failure, INTERRUPTED, Outcome};
 use crate::output;
 use crate::place::Place;
 
@@ -23,6 +24,8 @@ pub(super) const ROW: Row = Row {
 
 /// How long the scheduler sleeps between two looks.
 const TICK: Duration = Duration::from_secs(60);
+/// How long runs that were given up may take to end what they had started.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 #[derive(Args, Debug)]
 struct CronArgs {
@@ -257,6 +260,11 @@ fn apply(job: &mut Job, fields: &Fields, place: &Place, loaded: &Loaded) -> Resu
         job.repeat.times = (times > 0).then_some(times);
     }
     if !fields.skill.is_empty() {
+        for name in cron::missing_skills(loaded, &fields.skill) {
+            output::note(&format!(
+                "warning: there is no skill {name:?}; `talaria skills list` shows what there is"
+            ));
+        }
         job.skills.clone_from(&fields.skill);
     }
     if let Some(script) = &fields.script {
@@ -290,11 +298,17 @@ fn apply(job: &mut Job, fields: &Fields, place: &Place, loaded: &Loaded) -> Resu
 fn list(book: &Book, all: bool, json: bool) -> Outcome {
     let mut jobs = book.jobs()?;
     jobs.retain(|job| all || job.enabled);
+    let mut broken = book.broken()?;
+    broken.retain(|broken| all || broken.enabled);
     if json {
-        output::json(&json!({"jobs": jobs, "scheduler_running": book.has_scheduler()}));
+        output::json(&json!({"jobs": jobs, "cannot_run": broken, "scheduler_running": book.has_scheduler()}));
         return Ok(DONE);
     }
-    if jobs.is_empty() {
+    for broken in &broken {
+        output::line(&broken.to_string());
+    }
+    jobs.retain(|job| job.trouble(book.zone()).is_none());
+    if jobs.is_empty() && broken.is_empty() {
         output::note("there are no jobs; `talaria cron add SCHEDULE PROMPT` makes one");
     }
     for job in &jobs {
@@ -380,9 +394,15 @@ fn status(book: &Book, json: bool) -> Outcome {
         .filter(|job| job.running.is_some())
         .map(|job| job.id.as_str())
         .collect();
+    let broken: Vec<Broken> = book
+        .broken()?
+        .into_iter()
+        .filter(|broken| broken.enabled)
+        .collect();
     if json {
         output::json(&json!({
             "scheduler_running": running, "jobs": jobs.len(), "enabled": enabled, "next_run_at": next, "running": busy,
+            "cannot_run": broken,
         }));
         return Ok(DONE);
     }
@@ -399,6 +419,9 @@ fn status(book: &Book, json: bool) -> Outcome {
     if !busy.is_empty() {
         output::line(&format!("running: {}", busy.join(", ")));
     }
+    for broken in &broken {
+        output::line(&broken.to_string());
+    }
     hint(book, &jobs);
     Ok(DONE)
 }
@@ -406,10 +429,21 @@ fn status(book: &Book, json: bool) -> Outcome {
 fn by_hand(place: &Place, loaded: &Loaded, book: &Book, name: &str, json: bool) -> Outcome {
     let id = book.find(name)?.id;
     begin(place, loaded)?;
-    let taken = book.take(&id, now())?;
     let runtime = runtime()?;
-    let ran = runtime.block_on(cron::run_taken(loaded, book, taken));
-    runtime.shutdown_background();
+    let ran = runtime.block_on(async {
+        // Heard before the job is taken, or a signal in between would leave it marked as running.
+        let mut signals = Signals::listen()?;
+        let taken = book.take(&id, now())?;
+        let stop = Stop::new();
+        let mut run = std::pin::pin!(cron::run_taken(loaded, book, taken, &stop));
+        tokio::select! {
+            ran = &mut run => return Ok::<Ran, Failure>(ran),
+            () = signals.next() => stop.cancel(),
+        }
+        Ok(run.await)
+    });
+    runtime.shutdown_timeout(FAREWELL);
+    let ran = ran?;
     let code = tell(&ran, json);
     if !json && ran.error.is_none() {
         output::line(&ran.text);
@@ -448,12 +482,21 @@ fn tell(ran: &Ran, json: bool) -> u8 {
             output::note(&format!("{} was not delivered: {error}", ran.id));
         }
     }
-    if ran.error.is_some() { FAILED } else { DONE }
+    match &ran.error {
+        Some(_) if ran.interrupted => INTERRUPTED,
+        Some(_) => FAILED,
+        None => DONE,
+    }
 }
 
 fn record(ran: &Ran) -> Value {
+    let status = match &ran.error {
+        Some(_) if ran.interrupted => "interrupted",
+        Some(_) => "error",
+        None => "ok",
+    };
     json!({
-        "job_id": ran.id, "name": ran.name, "status": if ran.error.is_some() { "error" } else { "ok" },
+        "job_id": ran.id, "name": ran.name, "status": status,
         "error": ran.error, "delivery_error": ran.delivery_error, "report": ran.report, "session_id": ran.session,
         "response": ran.text,
     })
@@ -472,14 +515,25 @@ fn tick(place: &Place, loaded: Loaded, json: bool) -> Outcome {
     };
     let runtime = runtime()?;
     let code = runtime.block_on(async {
+        let mut signals = Signals::listen()?;
+        warn_of_broken(&mut scheduler)?;
         scheduler.tick()?;
         let mut code = DONE;
-        while let Some(ran) = scheduler.next_end().await {
+        loop {
+            let ended = tokio::select! {
+                ended = scheduler.next_end() => ended,
+                () = signals.next() => {
+                    scheduler.stop();
+                    continue;
+                }
+            };
+            let Some(ran) = ended else {
+                return Ok::<u8, Failure>(code);
+            };
             code = code.max(tell(&ran, json));
         }
-        Ok::<u8, Failure>(code)
     });
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(FAREWELL);
     code
 }
 
@@ -489,10 +543,11 @@ fn start(place: &Place, loaded: Loaded, json: bool) -> Outcome {
     let mut scheduler = Scheduler::open(loaded)?;
     output::note("the scheduler runs; Ctrl-C ends it");
     let runtime = runtime()?;
-    runtime.block_on(async {
-        let mut stop = std::pin::pin!(stopped());
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::listen()?;
         loop {
-            if let Err(error) = scheduler.tick() {
+            let looked = warn_of_broken(&mut scheduler).and_then(|()| scheduler.tick());
+            if let Err(error) = looked {
                 // A file that somebody is editing may be whole again in a minute.
                 output::note(&format!("error: {error}"));
             }
@@ -500,7 +555,13 @@ fn start(place: &Place, loaded: Loaded, json: bool) -> Outcome {
             tokio::pin!(next);
             loop {
                 tokio::select! {
-                    () = &mut stop => return,
+                    () = signals.next() => {
+                        scheduler.stop();
+                        while let Some(ran) = scheduler.next_end().await {
+                            tell(&ran, json);
+                        }
+                        return Ok(DONE);
+                    }
                     () = &mut next => break,
                     Some(ran) = scheduler.next_end() => {
                         tell(&ran, json);
@@ -509,23 +570,37 @@ fn start(place: &Place, loaded: Loaded, json: bool) -> Outcome {
             }
         }
     });
-    runtime.shutdown_background();
-    Ok(DONE)
+    runtime.shutdown_timeout(FAREWELL);
+    ended
 }
 
-/// Waits for the person, or the system, to end the program.
-async fn stopped() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
+fn warn_of_broken(scheduler: &mut Scheduler) -> Result<(), ScheduleError> {
+    for broken in scheduler.broken()? {
+        output::note(&format!("warning: {broken}"));
+    }
+    Ok(())
+}
+
+/// What tells the program to end. While this exists the signals do not end it by themselves. A hangup is left to
+/// the system, or `nohup` would have no effect.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, Failure> {
+        let listen = |kind| signal(kind).map_err(|error| Failure::failed(format!("signals: {error}")));
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
-    };
-    tokio::select! {
-        () = terminate => {}
-        _ = tokio::signal::ctrl_c() => {}
     }
 }

@@ -221,3 +221,22 @@ fn a_recorded_turn_is_replayed_without_the_server() {
     assert_eq!(server.requests().len(), asked);
     assert_eq!(run(&home, &["replay", &herons, "--turn", "7"]).code, 2);
 }
+
+#[test]
+fn a_title_that_is_not_the_sessions_own_erases_nothing() {
+    let (_server, home, [herons, _]) = two_sessions();
+    let branch = run(&home, &["sessions", "branch", "The herons", "--json"])
+        .ok()
+        .json();
+    let branch = branch["session_id"].as_str().unwrap().to_owned();
+    let refused = run(&home, &["sessions", "delete", "The herons", "--yes"]);
+    assert!(
+        refused.code == 2 && refused.err.contains(&branch),
+        "{}",
+        refused.told()
+    );
+    run(&home, &["sessions", "show", &herons]).ok();
+    run(&home, &["sessions", "show", &branch]).ok();
+    run(&home, &["sessions", "delete", "The herons #2", "--yes"]).ok();
+    run(&home, &["sessions", "delete", "The herons", "--yes"]).ok();
+}

@@ -60,6 +60,14 @@ fn a_whole_section_or_a_long_text_can_be_replaced() {
 }
 
 #[test]
+fn the_short_form_of_a_model_is_replaced_and_not_written_twice() {
+    assert_eq!(
+        after("model: gpt-x # best\nb: 1\n", "model.default", "gpt-y"),
+        "model:\n  default: gpt-y # best\nb: 1\n"
+    );
+}
+
+#[test]
 fn a_model_that_is_a_word_becomes_a_section() {
     assert_eq!(
         after("model: gpt-x # best\nb: 1\n", "model.provider", "custom"),

@@ -453,7 +453,7 @@ fn the_files_can_be_left_out() {
 #[test]
 fn hermes_names_for_all_tools_mean_all_tools() {
     assert!(
-        Place::with("toolsets: [hermes-cli]")
+        Place::with("toolsets: [hermes-cli, browser]")
             .load()
             .unwrap()
             .config
@@ -486,4 +486,30 @@ fn hooks_are_read_as_hermes_writes_them_and_shown() {
     assert_eq!(loaded.shown["hooks.pre_tool_call.0.matcher"], "terminal");
     let wrong = Place::with("hooks: {pre_tool_call: {command: x}}").load();
     assert!(wrong.unwrap_err().to_string().contains("hooks.pre_tool_call"));
+}
+
+#[rstest]
+#[case("1", true)]
+#[case("TRUE", true)]
+#[case("Yes", true)]
+#[case("on", true)]
+#[case("0", false)]
+#[case("False", false)]
+#[case("NO", false)]
+#[case("off", false)]
+fn a_switch_in_the_environment_may_be_a_digit_or_a_word(#[case] text: &str, #[case] on: bool) {
+    let place = Place::with("hooks_auto_accept: false");
+    let variables = [("HERMES_ACCEPT_HOOKS", text), ("HERMES_ALLOW_PRIVATE_URLS", text)];
+    let config = place.load_with(&Overrides::default(), &variables).unwrap().config;
+    assert_eq!(
+        (config.hooks_auto_accept, config.security.allow_private_urls),
+        (on, on)
+    );
+    let odd = place.load_with(&Overrides::default(), &[("HERMES_ACCEPT_HOOKS", "2")]);
+    assert!(odd.unwrap_err().to_string().contains("expected true or false"));
+    let file = Place::with("hooks_auto_accept: 1").load();
+    assert!(
+        file.unwrap_err().to_string().contains("expected true or false"),
+        "files stay strict"
+    );
 }

@@ -372,8 +372,23 @@ fn unreachable(settings: &ServerSettings, detail: &str) -> McpError {
     }
 }
 
-/// An error with its causes, each said once.
+/// An error with its causes, each said once, without the library's names for its own types.
 fn chain(error: &dyn std::error::Error) -> String {
+    plain(&causes(error))
+}
+
+/// `error Transport [some::Type<of::Rust>] error: …` is told as `…`.
+fn plain(text: &str) -> String {
+    let Some(at) = text.find(" error Transport [") else {
+        return text.to_owned();
+    };
+    match text[at..].find("] error: ") {
+        Some(end) => text[at + end + "] error: ".len()..].to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

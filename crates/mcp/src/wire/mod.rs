@@ -7,6 +7,7 @@
 mod handler;
 mod http;
 mod link;
+mod mend;
 pub(crate) mod oauth;
 pub(crate) mod serve;
 mod sse;

@@ -102,7 +102,9 @@ async fn read(
                 }
                 continue;
             }
-            match serde_json::from_str(&data) {
+            let mended =
+                super::mend::tools(data.as_bytes()).and_then(|mended| serde_json::from_value(mended).ok());
+            match mended.map_or_else(|| serde_json::from_str(&data), Ok) {
                 Ok(message) => {
                     if sender.send(message).await.is_err() {
                         return;

@@ -268,6 +268,10 @@ impl Transport<RoleClient> for Stdio {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let line = self.line().await?;
+            let mended = super::mend::tools(&line).and_then(|mended| serde_json::from_value(mended).ok());
+            if mended.is_some() {
+                return mended;
+            }
             match serde_json::from_slice(&line) {
                 Ok(message) => return Some(message),
                 Err(error) => {

@@ -9,6 +9,7 @@
 mod consent;
 pub mod files;
 pub(crate) mod run;
+mod scripts;
 mod shell;
 mod spec;
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::scripts::{Search, at_home};
 use crate::dialect::{self, Name};
 use crate::{Dialect, Event};
 
@@ -157,60 +158,10 @@ impl HookSpec {
 
     /// The files its command names: scripts whose change makes it another hook.
     pub(crate) fn files(&self, user_home: &Path) -> Vec<PathBuf> {
-        const SYSTEM: &[&str] = &[
-            "/usr/", "/bin/", "/sbin/", "/lib/", "/opt/", "/nix/", "/dev/", "/proc/",
-        ];
-        let words = shlex::split(&self.command)
-            .unwrap_or_else(|| self.command.split_whitespace().map(str::to_owned).collect());
-        let root = self.root.display().to_string();
-        let mut files = Vec::new();
-        let mut before = String::new();
-        for word in words {
-            let mut word = at_home(word.trim_matches([';', '(', ')', '&', '|']), user_home);
-            for variable in ["CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"] {
-                word = word
-                    .replace(&format!("${{{variable}}}"), &root)
-                    .replace(&format!("${variable}"), &root);
-            }
-            let path = self.root.join(&word);
-            let is_system = SYSTEM.iter().any(|folder| word.starts_with(folder));
-            if !is_system && path.is_file() && is_script(&path, &before) && !files.contains(&path) {
-                files.push(path);
-            }
-            before = word;
+        let search = Search::new(&self.root, user_home);
+        if self.dialect != Dialect::Hermes {
+            return search.of_line(&self.command);
         }
-        files
-    }
-}
-
-/// Whether a file that a command names is run by it, rather than read or written.
-fn is_script(path: &Path, before: &str) -> bool {
-    use std::io::Read;
-    use std::os::unix::fs::PermissionsExt;
-    const INTERPRETERS: &[&str] = &[
-        "sh", "bash", "zsh", "dash", "fish", "python", "python3", "node", "deno", "bun", "ruby", "perl",
-        "php", "lua", "run", "uv", "source", ".",
-    ];
-    const ENDINGS: &[&str] = &[
-        "sh", "bash", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "lua",
-    ];
-    let program = before.rsplit('/').next().unwrap_or_default();
-    let ending = path
-        .extension()
-        .and_then(std::ffi::OsStr::to_str)
-        .unwrap_or_default();
-    let runs = std::fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0);
-    if runs || INTERPRETERS.contains(&program) || ENDINGS.contains(&ending) {
-        return true;
-    }
-    let mut start = [0; 2];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *b"#!"
-}
-
-fn at_home(word: &str, user_home: &Path) -> String {
-    match word.strip_prefix("~/") {
-        Some(rest) => user_home.join(rest).display().to_string(),
-        None => word.to_owned(),
+        search.of_words(shlex::split(&self.command).unwrap_or_default())
     }
 }

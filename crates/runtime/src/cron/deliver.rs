@@ -61,21 +61,22 @@ async fn by_command(loaded: &Loaded, job: &Job, text: &str) -> Result<(), String
         .kill_on_drop(true)
         .spawn()
         .map_err(failed)?;
-    let group = child.id();
+    let mut group = script::Group(child.id());
     if let Some(mut input) = child.stdin.take() {
         // A command that does not read says by its exit whether that is a failure.
         let _ = tokio::time::timeout(PATIENCE, input.write_all(text.as_bytes())).await;
     }
-    match tokio::time::timeout(PATIENCE, child.wait()).await {
+    let ended = tokio::time::timeout(PATIENCE, child.wait()).await;
+    if ended.is_ok() {
+        group.0 = None;
+    }
+    match ended {
         Ok(Ok(status)) if status.success() => Ok(()),
         Ok(Ok(status)) => Err(format!("cron.deliver_command failed ({status})")),
         Ok(Err(error)) => Err(failed(error)),
-        Err(_) => {
-            script::end_group(group);
-            Err(format!(
-                "cron.deliver_command did not end within {} s",
-                PATIENCE.as_secs()
-            ))
-        }
+        Err(_) => Err(format!(
+            "cron.deliver_command did not end within {} s",
+            PATIENCE.as_secs()
+        )),
     }
 }

@@ -12,11 +12,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use talaria_config::Loaded;
-use talaria_schedule::{Book, Job, Running, ScheduleError, Taken, now};
+use talaria_schedule::{Book, Broken, Job, Running, ScheduleError, Taken, now};
+use talaria_skills::Library;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+pub use tokio_util::sync::CancellationToken as Stop;
 
-use crate::clock;
+use crate::{clock, setup};
 
 /// What came of one run.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Ran {
     pub name: String,
     /// Why it failed; nothing when it did not.
     pub error: Option<String>,
+    /// It was given up because the program was told to end.
+    pub interrupted: bool,
     /// Why its report did not arrive.
     pub delivery_error: Option<String>,
     /// Where its report is kept.
@@ -54,6 +58,8 @@ pub struct Scheduler {
     book: Book,
     room: Arc<Semaphore>,
     runs: JoinSet<Ran>,
+    stop: Stop,
+    told: Vec<Broken>,
     _lock: Running,
 }
 
@@ -75,6 +81,8 @@ impl Scheduler {
             book,
             room: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
             runs: JoinSet::new(),
+            stop: Stop::new(),
+            told: Vec::new(),
             _lock: lock,
         })
     }
@@ -88,12 +96,41 @@ impl Scheduler {
         let begun = due.len();
         for taken in due {
             let (loaded, book, room) = (self.loaded.clone(), self.book.clone(), self.room.clone());
+            let stop = self.stop.clone();
             self.runs.spawn(async move {
-                let _permit = room.acquire_owned().await;
-                run_taken(&loaded, &book, taken).await
+                let _permit = tokio::select! {
+                    permit = room.acquire_owned() => permit.ok(),
+                    () = stop.cancelled() => None,
+                };
+                run_taken(&loaded, &book, taken, &stop).await
             });
         }
         Ok(begun)
+    }
+
+    /// What cannot run and was not told of yet, so that a scheduler does not say the same every minute.
+    ///
+    /// # Errors
+    /// When the jobs cannot be read.
+    pub fn broken(&mut self) -> Result<Vec<Broken>, ScheduleError> {
+        let mut now = self.book.broken()?;
+        now.retain(|broken| broken.enabled);
+        let told = std::mem::replace(&mut self.told, now);
+        let news: Vec<Broken> = self
+            .told
+            .iter()
+            .filter(|broken| !told.contains(broken))
+            .cloned()
+            .collect();
+        for broken in &news {
+            tracing::warn!(entry = %broken.entry, why = %broken.why, "a job cannot run");
+        }
+        Ok(news)
+    }
+
+    /// Gives up the runs that go on; [`Scheduler::next_end`] tells of each.
+    pub fn stop(&self) {
+        self.stop.cancel();
     }
 
     /// The next run that ends; nothing when none is left.
@@ -108,11 +145,15 @@ impl Scheduler {
     }
 }
 
-/// Runs one job and writes down what came of it.
-pub async fn run_taken(loaded: &Loaded, book: &Book, taken: Taken) -> Ran {
+/// Runs one job until it ends or is stopped, and writes down what came of it.
+pub async fn run_taken(loaded: &Loaded, book: &Book, taken: Taken, stop: &Stop) -> Ran {
     tracing::info!(job = %taken.job.id, name = %taken.job.name, "a scheduled run begins");
     let job = taken.job.clone();
-    let mut ran = run::run(loaded, book, &job).await;
+    let mut ran = tokio::select! {
+        biased;
+        () = stop.cancelled() => interrupted(&job),
+        ran = run::run(loaded, book, &job) => ran,
+    };
     let outcome = talaria_schedule::Outcome {
         error: ran.error.clone(),
         delivery_error: ran.delivery_error.clone(),
@@ -123,6 +164,27 @@ pub async fn run_taken(loaded: &Loaded, book: &Book, taken: Taken) -> Ran {
     }
     tracing::info!(job = %job.id, error = ran.error.as_deref(), "a scheduled run has ended");
     ran
+}
+
+/// A run that was given up: what it had started ended when its future was dropped.
+fn interrupted(job: &Job) -> Ran {
+    Ran {
+        id: job.id.clone(),
+        name: name_of(job),
+        error: Some("the run was interrupted; it is not repeated".to_owned()),
+        interrupted: true,
+        delivery_error: None,
+        report: None,
+        text: String::new(),
+        session: None,
+    }
+}
+
+/// The skills of these names that there are not.
+pub fn missing_skills<'a>(loaded: &Loaded, names: &'a [String]) -> Vec<&'a str> {
+    let library = Library::new(setup::roots_of_skills(loaded, None));
+    let missing = names.iter().filter(|name| library.find(name).is_err());
+    missing.map(String::as_str).collect()
 }
 
 /// What a job is called.

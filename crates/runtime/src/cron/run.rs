@@ -60,6 +60,7 @@ pub(crate) async fn run(loaded: &Loaded, book: &Book, job: &Job) -> Ran {
         id: job.id.clone(),
         name: name_of(job),
         error: report.error,
+        interrupted: false,
         delivery_error: None,
         report: None,
         text: told.clone(),

@@ -244,3 +244,68 @@ fn writers_in_many_threads_lose_no_job() {
     });
     assert_eq!(rig.book.jobs().unwrap().len(), 40);
 }
+
+#[test]
+fn one_bad_entry_does_not_stop_the_other_jobs() {
+    let rig = rig();
+    let good = rig.job("every 1m");
+    let mut file: Value = serde_json::from_str(&std::fs::read_to_string(rig.book.file()).unwrap()).unwrap();
+    let over = "2026-01-15T11:00:00+00:00";
+    let every = serde_json::json!({"kind": "interval", "minutes": 1});
+    let bad = [
+        serde_json::json!({"id": "../../x"}),
+        serde_json::json!({"id": "../x", "schedule": every, "next_run_at": over}),
+        serde_json::json!({"id": "a".repeat(300), "schedule": every, "next_run_at": over}),
+        serde_json::json!({"id": "five", "schedule": 5, "next_run_at": over}),
+        serde_json::json!({"id": "expr", "schedule": {"kind": "cron", "expr": "garbage"}, "next_run_at": over}),
+        serde_json::json!({"id": "time", "schedule": every, "next_run_at": "soon"}),
+        serde_json::json!({"id": 5}),
+        serde_json::json!("text"),
+        serde_json::json!({"id": "rests", "schedule": 5, "enabled": false}),
+    ];
+    let jobs = file["jobs"].as_array_mut().unwrap();
+    jobs.splice(0..0, bad.clone());
+    std::fs::write(rig.book.file(), file.to_string()).unwrap();
+    let due = rig.due("2026-01-15T12:02:00Z");
+    assert_eq!(
+        due.iter().map(|taken| &taken.job.id).collect::<Vec<_>>(),
+        [&good.id]
+    );
+    let broken = rig.book.broken().unwrap();
+    assert_eq!(broken.len(), bad.len(), "{broken:?}");
+    for (told, part) in broken.iter().zip([
+        "entry 1 \"../../x\"",
+        "../x",
+        "is none",
+        "its schedule 5 is",
+        "garbage",
+        "\"soon\" is no time",
+        "entry 7",
+        "entry 8",
+        "rests",
+    ]) {
+        assert!(told.to_string().contains(part), "{told}");
+        assert_eq!(told.enabled, !told.entry.contains("rests"), "{told}");
+    }
+    let after: Value = serde_json::from_str(&std::fs::read_to_string(rig.book.file()).unwrap()).unwrap();
+    assert_eq!(
+        after["jobs"].as_array().unwrap()[..bad.len()],
+        bad,
+        "the file keeps them"
+    );
+}
+
+#[test]
+fn an_empty_file_is_not_taken_for_no_jobs() {
+    let rig = rig();
+    std::fs::create_dir_all(rig.home.path().join("cron")).unwrap();
+    for text in ["", " \n"] {
+        std::fs::write(rig.book.file(), text).unwrap();
+        let error = rig.book.add(Job::default(), at(NOON)).unwrap_err().to_string();
+        for part in ["cron/jobs.json", "it is empty", "move it away"] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(rig.book.due(at(NOON)).is_err());
+        assert_eq!(std::fs::read_to_string(rig.book.file()).unwrap(), text);
+    }
+}

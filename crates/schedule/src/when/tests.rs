@@ -41,6 +41,7 @@ fn what_is_no_schedule_says_what_one_is() {
         ("0 0 31 2 *", "never happens"),
         ("2025-01-01T00:00", "is over"),
         ("99999999999999999d", "is no schedule"),
+        ("every 99999999999d", "never happens"),
     ] {
         let error = Schedule::parse(text, now, &berlin()).unwrap_err();
         assert!(error.contains(part), "{text}: {error}");

@@ -121,7 +121,7 @@ impl<'a> Gate<'a> {
         }
         if !self.host.can_ask() {
             return Err(denied(&format!(
-                "{tool} needs consent ({reason}) and there is nobody to ask; the user can allow it with --yolo, or                  for good by adding {tool} to command_allowlist"
+                "{tool} needs consent ({reason}) and there is nobody to ask; the user can allow it with --yolo, or for good by adding {tool} to command_allowlist"
             )));
         }
         let request = ApprovalRequest {

@@ -6,7 +6,7 @@ use talaria_store::{SessionStore, StoreError};
 use talaria_types::{ErrorKind, Timestamp};
 
 use super::{confirmed, find};
-use crate::exit::{DONE, FAILED, Outcome};
+use crate::exit::{DONE, FAILED, Failure, Outcome};
 use crate::output;
 use crate::place::Place;
 use crate::text;
@@ -28,6 +28,16 @@ impl Delete {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let (store, id) = find(place, &self.session)?;
         let row = store.session(&id)?;
+        let named = row.as_ref().and_then(|row| row.title.as_deref());
+        if !id.as_str().starts_with(&self.session) && named != Some(self.session.as_str()) {
+            // A title means the newest of its line everywhere else; what is erased is meant exactly.
+            let title = named.unwrap_or_default();
+            return Err(Failure::usage(format!(
+                "{:?} may mean more than one session; the newest is {id} “{title}”",
+                self.session
+            ))
+            .hint("name the one to erase by its id"));
+        }
         let messages = text::count(row.as_ref().map_or(0, |row| row.message_count), "message");
         let title = row
             .and_then(|row| row.title)

@@ -3,9 +3,12 @@ import os
 import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-SYSTEM = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/nix", "/proc", "/sys", "/dev", "/run",
-          "/var/lib", "/var/cache"]
-WRITABLE_DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm", "/dev/tty"]
+SYSTEM = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/nix", "/sys", "/run", "/var/lib",
+          "/var/cache"]
+# Of other processes nothing is seen: their environment holds keys.
+OWN_PROCESS = ["/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime",
+               "/proc/version", "/proc/filesystems"]
+WRITABLE_DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"]
 
 
 def confine():
@@ -47,7 +50,7 @@ def confine():
         os.close(handle)
 
     homes = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.realpath(sys.executable))]
-    for path in SYSTEM + homes + [part for part in sys.path if "site-packages" in part or "dist-packages" in part]:
+    for path in SYSTEM + OWN_PROCESS + homes + [part for part in sys.path if "site-packages" in part or "dist-packages" in part]:
         allow(path, look)
     for path in WRITABLE_DEVICES:
         allow(path, look | 2 | 1 << 8 | 1 << 5 | (1 << 15 & everything))

@@ -163,3 +163,24 @@ async fn a_python_script_calls_tools_and_writes_nowhere_else() {
     let program = bench.run("python", "import subprocess").await;
     assert!(program["error"].as_str().unwrap().contains("DENIED"), "{program}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_confined_script_sees_no_other_process_and_leaves_nothing_in_shared_memory() {
+    let bench = Bench::new(|_| {});
+    let code = "import os\n\
+                def tried(path, mode='r'):\n    \
+                    try:\n        \
+                        open(path, mode).close()\n        \
+                        return 'open'\n    \
+                    except OSError:\n        \
+                        return 'refused'\n\
+                print(tried('/proc/%d/environ' % os.getppid()), tried('/proc/1/environ'), tried('/dev/shm/talaria-test', 'w'))\n\
+                print(tried('/proc/self/status'), tried('/dev/null', 'w'))\n";
+    let told = bench.run("python", code).await;
+    if told["status"] == "success" {
+        assert_eq!(told["output"], "refused refused refused\nopen open\n", "{told}");
+    } else {
+        // Without Python, or where nothing confines it, nothing has run.
+        assert!(!std::path::Path::new("/dev/shm/talaria-test").exists(), "{told}");
+    }
+}
