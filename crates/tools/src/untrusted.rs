@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::bytes::RegexSet;
 
 const OPEN: &str = "<untrusted";
 const CLOSE: &str = "</untrusted>";
@@ -49,17 +49,20 @@ pub fn marked(source: &str, text: String) -> String {
 /// Whether a text speaks to the model that reads it, or to the frame around it.
 ///
 /// Looks at every byte of long files, so it knows only the plain forms; whether words may become a memory or a
-/// command may run is decided elsewhere, and not by their form.
+/// command may run is decided elsewhere, and not by their form. By bytes, because that is as fast in Chinese
+/// as in English.
 pub fn gives_orders(text: &str) -> bool {
     static ORDERS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(ORDERS_LIKE).ok());
-    ORDERS.as_ref().is_some_and(|orders| orders.is_match(text))
+    ORDERS
+        .as_ref()
+        .is_some_and(|orders| orders.is_match(text.as_bytes()))
 }
 
 const ORDERS_LIKE: &[&str] = &[
-    r"(?i)\b(?:ignore|disregard|forget|override)\b[^.]{0,60}\b(?:previous|prior|above|earlier|all|any|your|system)\b[^.]{0,40}\b(?:instructions?|prompts?|rules|guidelines|directions)\b",
-    r"(?i)\b(?:do not|don't|never) (?:tell|inform|alert|notify) (?:the|your) (?:user|human|person|operator|owner)\b",
-    r"(?i)\b(?:new|updated|real) system prompt\b",
-    r"(?i)<\s*/?\s*untrusted\b",
+    r"(?i-u)\b(?:ignore|disregard|forget|override)\b[^.]{0,60}\b(?:previous|prior|above|earlier|all|any|your|system)\b[^.]{0,40}\b(?:instructions?|prompts?|rules|guidelines|directions)\b",
+    r"(?i-u)\b(?:do not|don't|never) (?:tell|inform|alert|notify) (?:the|your) (?:user|human|person|operator|owner)\b",
+    r"(?i-u)\b(?:new|updated|real) system prompt\b",
+    r"(?i-u)<\s*/?\s*untrusted\b",
 ];
 
 /// The frame's own marks inside a text, in any case and spacing, are no marks any more.

@@ -21,9 +21,27 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
         "the_long_context_beta_is_asked_for_only_where_it_widens_the_window_and_can_be_left_out",
     ),
     ("certificate", "an_unverified_certificate_is_never_walked_around"),
-    ("grammar_pattern", "the_facts_say_what_is_sent"),
     ("stall_breaker", "the_fifth_stall_in_a_row_is_the_last"),
 ];
+
+/// A server whose one tool has a pattern in its schema.
+const STAMPS: &str = r#"mcp_servers:
+  stamps:
+    command: sh
+    trust: true
+    args:
+      - -c
+      - |
+        while read -r line; do
+          id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+          case $line in
+            *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"stamps","version":"1"}}';;
+            *'"tools/list"'*) r='{"tools":[{"name":"stamp","description":"Stamps.","inputSchema":{"type":"object","properties":{"date":{"type":"string","pattern":"^[0-9]{4}$"}}}}]}';;
+            *) r='{}';;
+          esac
+          [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+        done
+"#;
 
 const LONG_TURNS: fn() -> Vec<Value> = || {
     let answer = "The log tells of herons and of the tide. ".repeat(200);
@@ -148,6 +166,20 @@ pub(super) const CASES: &[Case] = &[
                     .to_string()
                     .contains("encrypted_content")
             );
+        })
+    },
+    Case {
+        config: STAMPS,
+        ..Case::new("grammar_pattern", "grammar", |seen| {
+            seen.cured();
+            let schema = |request: &talaria_testkit::Recorded| {
+                let tools = request.body["tools"].as_array().unwrap();
+                let named = |tool: &&Value| tool["function"]["name"] == "mcp__stamps__stamp";
+                tools.iter().find(named).unwrap()["function"]["parameters"]["properties"]["date"].clone()
+            };
+            assert_eq!(schema(&seen.refused)["pattern"], "^[0-9]{4}$");
+            assert_eq!(schema(seen.next())["type"], "string");
+            assert!(schema(seen.next()).get("pattern").is_none());
         })
     },
     Case {
