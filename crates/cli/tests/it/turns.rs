@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use serde_json::{Value, json};
-use talaria_testkit::Step;
+use talaria_testkit::{MockServer, Scenario, Step};
 
-use crate::program::{command, finish, run, run_with_input, settled, talking};
+use crate::program::{command, finish, home, run, run_with_input, settled, talking};
 
 fn step(value: Value) -> Step {
     serde_json::from_value(value).unwrap()
@@ -264,4 +264,37 @@ fn wait_until(what: &str, so: impl Fn() -> bool) {
         std::thread::park_timeout(std::time::Duration::from_millis(10));
     }
     panic!("never: {what}");
+}
+
+#[test]
+fn a_subscription_without_the_long_context_beta_is_asked_again_without_it() {
+    // The beta is only asked for at Anthropic's own address; a proxy brings the request to the scripted server.
+    let refusal = serde_json::json!({"type": "error", "error": {"type": "invalid_request_error",
+        "message": "The long context beta is not yet available for this subscription."}});
+    let scenario = serde_json::json!({"steps": [{"status": 400, "body": refusal}, {"text": "done"}]});
+    let server = MockServer::start(Scenario::from_value(scenario).unwrap()).unwrap();
+    let home = home(
+        "model:\n  default: claude-opus-4-5\n  provider: anthropic\n  base_url: http://api.anthropic.com\n  \
+         api_key: test-key-0000\n  context_length: 1000000\nauxiliary:\n  title_generation:\n    enabled: false\n",
+    );
+    let output = command(&home, &["-z", "hi", "--json"])
+        .env("http_proxy", server.origin())
+        .output()
+        .unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["final_response"], "done", "{told}");
+    assert_eq!(told["recoveries"][0]["row"], "oauth_long_context_beta");
+    let requests = server.main_requests();
+    let beta = |at: usize| {
+        requests[at]
+            .header("anthropic-beta")
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert!(
+        beta(0).contains("context-1m") && !beta(1).contains("context-1m"),
+        "{} {}",
+        beta(0),
+        beta(1)
+    );
 }

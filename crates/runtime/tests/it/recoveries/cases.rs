@@ -18,9 +18,12 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ("nous_key", "a_refused_login_is_renewed_and_the_call_succeeds"),
     (
         "oauth_long_context_beta",
-        "the_long_context_beta_is_asked_for_only_where_it_widens_the_window_and_can_be_left_out",
+        "a_subscription_without_the_long_context_beta_is_asked_again_without_it",
     ),
-    ("certificate", "an_unverified_certificate_is_never_walked_around"),
+    (
+        "certificate",
+        "a_server_with_an_unknown_certificate_is_asked_once_and_given_no_key",
+    ),
     ("stall_breaker", "the_fifth_stall_in_a_row_is_the_last"),
 ];
 

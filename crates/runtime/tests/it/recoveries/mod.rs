@@ -291,3 +291,57 @@ fn every_row_has_its_case_or_is_tested_where_its_edge_is() {
         assert!(here != there, "{row} has a case here: {here}, elsewhere: {there}");
     }
 }
+
+/// A server that shows a certificate nobody has signed, and counts who went on after seeing it.
+fn with_unknown_certificate() -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use std::io::Read;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let certificate = CertificateDer::from_pem_slice(include_bytes!("unknown-certificate.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("unknown-key.pem")).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let config = std::sync::Arc::new(config);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("https://{}/v1", listener.local_addr().unwrap());
+    let seen = std::sync::Arc::new(AtomicUsize::new(0));
+    let connections = seen.clone();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            connections.fetch_add(1, Ordering::SeqCst);
+            let connection = rustls::ServerConnection::new(config.clone()).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, client);
+            // A client that trusts it would send its request, and its key with it.
+            let mut request = [0; 64];
+            if stream.read(&mut request).is_ok_and(|read| read > 0) {
+                connections.fetch_add(1_000, Ordering::SeqCst);
+            }
+        }
+    });
+    (address, seen)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_with_an_unknown_certificate_is_asked_once_and_given_no_key() {
+    let (address, seen) = with_unknown_certificate();
+    let rig = Rig::new(json!([]));
+    let yaml = format!(
+        "model:\n  default: mock-model\n  provider: custom\n  base_url: {address}\n  api_key: test-key-0000\n  context_length: 200000\n"
+    );
+    std::fs::write(rig.home.path().join("config.yaml"), yaml).unwrap();
+    let engine = rig.engine();
+    let (_, result) = Talk::open(&engine, Open::New).await.turn("hi").await;
+    let error = result.error.unwrap();
+    assert_eq!(
+        serde_json::to_value(error.kind).unwrap(),
+        "ssl_cert_verification",
+        "{error:?}"
+    );
+    assert_eq!(seen.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
