@@ -269,9 +269,9 @@ fn wait_until(what: &str, so: impl Fn() -> bool) {
 #[test]
 fn a_subscription_without_the_long_context_beta_is_asked_again_without_it() {
     // The beta is only asked for at Anthropic's own address; a proxy brings the request to the scripted server.
-    let refusal = serde_json::json!({"type": "error", "error": {"type": "invalid_request_error",
+    let refusal = json!({"type": "error", "error": {"type": "invalid_request_error",
         "message": "The long context beta is not yet available for this subscription."}});
-    let scenario = serde_json::json!({"steps": [{"status": 400, "body": refusal}, {"text": "done"}]});
+    let scenario = json!({"steps": [{"status": 400, "body": refusal}, {"text": "done"}]});
     let server = MockServer::start(Scenario::from_value(scenario).unwrap()).unwrap();
     let home = home(
         "model:\n  default: claude-opus-4-5\n  provider: anthropic\n  base_url: http://api.anthropic.com\n  \
@@ -281,7 +281,7 @@ fn a_subscription_without_the_long_context_beta_is_asked_again_without_it() {
         .env("http_proxy", server.origin())
         .output()
         .unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["final_response"], "done", "{told}");
     assert_eq!(told["recoveries"][0]["row"], "oauth_long_context_beta");
     let requests = server.main_requests();

@@ -24,7 +24,10 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
         "certificate",
         "a_server_with_an_unknown_certificate_is_asked_once_and_given_no_key",
     ),
-    ("stall_breaker", "the_fifth_stall_in_a_row_is_the_last"),
+    (
+        "stall_breaker",
+        "the_fifth_stall_in_a_row_ends_the_turn_over_turns_too",
+    ),
 ];
 
 /// A server whose one tool has a pattern in its schema.

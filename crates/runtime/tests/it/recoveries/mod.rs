@@ -345,3 +345,27 @@ async fn a_server_with_an_unknown_certificate_is_asked_once_and_given_no_key() {
     );
     assert_eq!(seen.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_fifth_stall_in_a_row_ends_the_turn_over_turns_too() {
+    let silent = json!({"text": "words", "chunk_chars": 2, "stall_after": 1, "stall_ms": 60_000});
+    let scenario = json!({"steps": [silent], "on_end": "repeat"});
+    let server = MockServer::start(Scenario::from_value(scenario).unwrap()).unwrap();
+    let home = TempHome::pointing_at(&server).unwrap();
+    let path = home.path().join("config.yaml");
+    let config = std::fs::read_to_string(&path).unwrap();
+    let more = "agent:\n  api_max_retries: 1\n  local_stream_stale_timeout: 1\n";
+    std::fs::write(path, config + more).unwrap();
+    let rig = Rig {
+        server: server.allowing("prefix"),
+        home,
+    };
+    let engine = rig.engine();
+    let mut talk = Talk::open(&engine, Open::New).await;
+    talk.turn("one").await;
+    let first = rig.server.main_requests().len();
+    let (_, result) = talk.turn("two").await;
+    let second = rig.server.main_requests().len() - first;
+    assert_eq!((first, second), (3, 2), "{result:?}");
+    assert!(!result.completed, "{result:?}");
+}
